@@ -1,0 +1,59 @@
+# Imported targets for what scripts/setup brought: bloomery::arrow, bloomery::parquet, bloomery::dnnl, bloomery::gloo,
+# bloomery::json. Their headers count as system headers, so our warnings do not apply to them.
+
+if(NOT EXISTS "${BLOOMERY_DEPENDENCIES}/stamps/gloo")
+  message(FATAL_ERROR "Dependencies are missing: run scripts/setup native first")
+endif()
+
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(nlohmann_json REQUIRED)
+find_package(GTest REQUIRED)
+
+# The JDK's home is rarely exported, but javac is on the path. Only jni.h is wanted, never libjvm.
+if(NOT DEFINED ENV{JAVA_HOME})
+  find_program(JAVAC_PROGRAM javac REQUIRED)
+  file(REAL_PATH "${JAVAC_PROGRAM}" javacPath)
+  cmake_path(GET javacPath PARENT_PATH javacFolder)
+  cmake_path(GET javacFolder PARENT_PATH javaHome)
+  set(ENV{JAVA_HOME} "${javaHome}")
+endif()
+set(JAVA_AWT_LIBRARY NotNeeded)
+set(JAVA_JVM_LIBRARY NotNeeded)
+set(JAVA_AWT_INCLUDE_PATH NotNeeded)
+find_package(JNI REQUIRED)
+
+# bloomery_import(<name> <library file> [INCLUDES <folder>] [LINKS <library>...])
+function(bloomery_import name location)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "INCLUDES" "LINKS")
+  if(NOT EXISTS "${location}")
+    message(FATAL_ERROR "Dependency is missing: ${location}; run scripts/setup native")
+  endif()
+  add_library(bloomery::${name} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(bloomery::${name} PROPERTIES IMPORTED_LOCATION "${location}")
+  target_include_directories(bloomery::${name} INTERFACE ${arg_INCLUDES})
+  target_link_libraries(bloomery::${name} INTERFACE ${arg_LINKS})
+endfunction()
+
+file(GLOB arrowFolder "${BLOOMERY_DEPENDENCIES}/venv/lib/python3*/site-packages/pyarrow")
+set(arrowLibrary "${arrowFolder}/libarrow.so.2500")
+set(parquetLibrary "${arrowFolder}/libparquet.so.2500")
+set(dnnlLibrary "${BLOOMERY_DEPENDENCIES}/onednn/libdnnl.so.3")
+set(gompLibrary "${BLOOMERY_DEPENDENCIES}/onednn/libgomp.so.1")
+
+bloomery_import(arrow "${arrowLibrary}" INCLUDES "${arrowFolder}/include")
+bloomery_import(parquet "${parquetLibrary}" LINKS bloomery::arrow)
+bloomery_import(dnnl "${dnnlLibrary}" INCLUDES "${BLOOMERY_DEPENDENCIES}/onednn/include" LINKS OpenMP::OpenMP_CXX)
+
+# OpenSSL is linked into our library, so that the target machine needs none.
+set(OPENSSL_USE_STATIC_LIBS ON)
+find_package(OpenSSL 3 REQUIRED)
+bloomery_import(gloo "${BLOOMERY_DEPENDENCIES}/gloo/lib/libgloo.a"
+  INCLUDES "${BLOOMERY_DEPENDENCIES}/gloo/include" LINKS OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+
+add_library(bloomery::json ALIAS nlohmann_json::nlohmann_json)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()

@@ -1,0 +1,40 @@
+#include "tensor/Arena.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/Error.h"
+
+namespace bloomery {
+
+namespace {
+constexpr size_t kAlignment = 64;
+constexpr size_t kFloatsPerLine = kAlignment / sizeof(float);
+size_t roundedUp(size_t numFloats) { return (numFloats + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine; }
+}  // namespace
+
+size_t ArenaLayout::add(std::string name, Shape shape) {
+  size_t size = static_cast<size_t>(shape.numElements());
+  slices_.push_back({std::move(name), std::move(shape), numFloats_, size});
+  numFloats_ += roundedUp(size);
+  return slices_.size() - 1;
+}
+
+const Slice& ArenaLayout::find(const std::string& name) const {
+  auto found = std::find_if(slices_.begin(), slices_.end(), [&](const Slice& slice) { return slice.name == name; });
+  check(found != slices_.end(), "No such slice: ", name);
+  return *found;
+}
+
+void Arena::Free::operator()(float* data) const { std::free(data); }
+
+Arena::Arena(size_t numFloats) : numFloats_(numFloats) {
+  size_t bytes = std::max<size_t>(roundedUp(numFloats) * sizeof(float), kAlignment);
+  data_.reset(static_cast<float*>(std::aligned_alloc(kAlignment, bytes)));
+  if (data_ == nullptr) throw ResourceError(message("Out of memory: arena of ", bytes, " bytes"));
+  clear();
+}
+
+void Arena::clear() { std::fill_n(data_.get(), numFloats_, 0.0f); }
+
+}  // namespace bloomery

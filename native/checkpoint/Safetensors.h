@@ -1,0 +1,20 @@
+// Weights as safetensors: float32, canonical shapes, names as in the parameter table; readable by the `safetensors`
+// package of other languages.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "tensor/Arena.h"
+
+namespace bloomery::checkpoint {
+
+std::string writeSafetensors(const ArenaLayout& layout, const Arena& values,
+                             const std::map<std::string, std::string>& metadata);
+
+// Fills `values`. A UserError says what is wrong: truncated, not safetensors at all, a missing or unknown tensor (with
+// the nearest name), a wrong shape or type.
+void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values);
+
+}  // namespace bloomery::checkpoint

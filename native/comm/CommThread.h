@@ -1,0 +1,29 @@
+// Runs reductions on a thread of its own in the order they were submitted, so that they can overlap with compute. The
+// first failure is kept and rethrown by `wait`. Owns neither the communicator nor the memory.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/Trace.h"
+#include "comm/Communicator.h"
+
+namespace bloomery::comm {
+
+class CommThread {
+ public:
+  CommThread(Communicator& communicator, Timeout timeout, Trace& trace);
+  ~CommThread();  // ends and joins the thread; call communicator.abort() first when a reduction may be stuck
+
+  // Sums `values` over all ranks; they must stay untouched till `wait` returns. Allocates nothing.
+  void submit(std::span<float> values);
+  // Returns when everything submitted is done; rethrows the first failure.
+  void wait();
+  double takeSeconds();  // spent reducing since the last call
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bloomery::comm

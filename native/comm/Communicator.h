@@ -1,0 +1,35 @@
+// How the workers of one training talk: a few collectives over a fixed group, each with a deadline. All ranks make
+// the same calls in the same order. After a failure the communicator is dead. One thread uses it at a time; `abort`
+// may come from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace bloomery::comm {
+
+using Timeout = std::chrono::milliseconds;
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // Sums over all ranks, in place, bit-equal on every rank. PeerLost names the operation, this rank and, where it is
+  // known, the peer, when it takes longer than the timeout or a peer closes.
+  virtual void allreduce(std::span<float> values, Timeout timeout) = 0;
+  virtual void allreduce(std::span<double> values, Timeout timeout) = 0;
+  // Everybody's value, by rank.
+  virtual std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) = 0;
+  virtual void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) = 0;
+
+  // Makes calls under way, here and at the peers, fail soon (well within a second where the transport allows it).
+  virtual void abort() = 0;
+};
+
+}  // namespace bloomery::comm

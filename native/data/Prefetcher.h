@@ -1,0 +1,43 @@
+// Assembles batches on a thread of its own, `depth` ahead, into buffers that are made once. The compute thread takes
+// them in order. An exception on the prefetch thread is rethrown by `peek`.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/Cancellation.h"
+#include "base/Trace.h"
+#include "data/Batcher.h"
+
+namespace bloomery::data {
+
+struct PrefetchTimes {
+  double assembleSeconds = 0;  // work of the prefetch thread
+  double waitSeconds = 0;      // the compute thread had to wait
+};
+
+class Prefetcher {
+ public:
+  Prefetcher(const RowStore& rows, double scale, int64_t batchSize, int depth, const Cancellation& cancellation,
+             Trace& trace);
+  ~Prefetcher();  // ends and joins the thread
+
+  // Starts assembling an epoch's steps. The one before must have been taken to its end.
+  void startEpoch(std::unique_ptr<StepRows> steps);
+
+  // The next batch without taking it, nullptr at the end of the epoch. Waits till it is assembled; throws Cancelled
+  // within a fraction of a second when cancelled. The pointer is valid till `pop`.
+  Batch* peek();
+  // The batch after that one, likewise: what the header of the next step speaks of.
+  Batch* peekSecond();
+  // Gives the first batch's buffer back.
+  void pop();
+
+  PrefetchTimes takeTimes();  // since the last call
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bloomery::data

@@ -1,0 +1,66 @@
+// A network made ready to run for one batch size: every primitive, buffer and weight layout is chosen once, and then
+// forward and backward only run. A plan owns its activations, never the parameters or gradients. It is used by one
+// thread at a time; threads of its own come from the OpenMP team of the calling thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "network/Graph.h"
+#include "tensor/Arena.h"
+#include "tensor/GradientSink.h"
+#include "tensor/TensorView.h"
+
+namespace bloomery::nn {
+
+// What one pass works on; borrowed from whoever assembled the batch.
+struct BatchInput {
+  const float* features = nullptr;    // [batch, input shape], channels last, scaled; rows beyond numRows are ignored
+  std::span<const uint64_t> rowIds;   // [numRows] behind everything random
+  int64_t numRows = 0;                // valid rows, at most the plan's batch size
+  int64_t epoch = 0;
+};
+
+enum class Mode { kTraining, kInference };
+
+class Plan {
+ public:
+  virtual ~Plan() = default;
+
+  // Must see parameters changed by the optimizer since the last call. Dropout is active in training mode only and
+  // derives from (seed, epoch, layer name, row id, element), so that it does not depend on rank or position.
+  virtual void forward(const BatchInput& batch, Mode mode) = 0;
+
+  // [batch, classes] of the last forward, before the final softmax when the network ends in one; else the output.
+  virtual TensorView logits() = 0;
+
+  // [batch, classes]: where the loss writes its gradient with respect to the logits, before backward. Rows beyond
+  // numRows must be zero.
+  virtual TensorView logitGradients() = 0;
+
+  // Overwrites every slice of the gradient arena with the gradient of the last forward (training mode).
+  virtual void backward(GradientSink& sink) = 0;
+
+  virtual size_t memoryBytes() const = 0;
+};
+
+struct PlanOptions {
+  int64_t batchSize = 1;
+  bool training = true;  // false: no gradient memory, no dropout, backward is not allowed
+  uint64_t seed = 0;
+};
+
+// `parameters` (and `gradients`, unused for inference) are laid out by graph.parameters().layout() and must outlive
+// the plan, as must the graph.
+std::unique_ptr<Plan> makeDnnlPlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients,
+                                   const PlanOptions& options);
+
+// The same with plain loops: the oracle of the tests.
+std::unique_ptr<Plan> makeReferencePlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients,
+                                        const PlanOptions& options);
+
+// Bytes of activations a plan will take, without making it.
+size_t estimateActivationBytes(const network::Graph& graph, int64_t batchSize, bool training);
+
+}  // namespace bloomery::nn

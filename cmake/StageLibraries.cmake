@@ -1,5 +1,7 @@
 # Run by the target `stage`: strips LIBRARY and those of CANDIDATES it needs, directly or not, into FOLDER.
 # Fails when something is needed that neither the candidates nor every Linux machine has.
+cmake_minimum_required(VERSION 3.25)
+
 set(baseSystem "^(libc|libm|libdl|librt|libpthread|libstdc\\+\\+|libgcc_s|ld-linux-x86-64)\\.so")
 
 function(neededBy library result)
@@ -8,6 +10,11 @@ function(neededBy library result)
   list(TRANSFORM lines REPLACE ".*\\[([^]]+)\\]" "\\1")
   set(${result} "${lines}" PARENT_SCOPE)
 endfunction()
+
+foreach(candidate ${CANDIDATES})
+  cmake_path(GET candidate FILENAME name)
+  set("candidate_${name}" "${candidate}")
+endforeach()
 
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}")
@@ -23,10 +30,8 @@ while(pending)
   execute_process(COMMAND ${STRIP} --strip-unneeded -o "${FOLDER}/${name}" "${library}" COMMAND_ERROR_IS_FATAL ANY)
   neededBy("${library}" names)
   foreach(needed ${names})
-    set(found "${CANDIDATES}")
-    list(FILTER found INCLUDE REGEX "/${needed}$")
-    if(found)
-      list(APPEND pending "${found}")
+    if(DEFINED candidate_${needed})
+      list(APPEND pending "${candidate_${needed}}")
     elseif(NOT needed MATCHES "${baseSystem}")
       message(FATAL_ERROR "Library would be missing on other machines: ${needed}, needed by: ${name}")
     endif()

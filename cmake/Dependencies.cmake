@@ -1,5 +1,5 @@
 # Imported targets for what scripts/setup brought: bloomery::arrow, bloomery::parquet, bloomery::dnnl, bloomery::gloo,
-# bloomery::json. Their headers count as system headers, so our warnings do not apply to them.
+# bloomery::json, bloomery::jni. Their headers count as system headers, so our warnings do not apply to them.
 
 if(NOT EXISTS "${BLOOMERY_DEPENDENCIES}/stamps/gloo")
   message(FATAL_ERROR "Dependencies are missing: run scripts/setup native first")
@@ -10,18 +10,12 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(nlohmann_json REQUIRED)
 find_package(GTest REQUIRED)
 
-# The JDK's home is rarely exported, but javac is on the path. Only jni.h is wanted, never libjvm.
-if(NOT DEFINED ENV{JAVA_HOME})
-  find_program(JAVAC_PROGRAM javac REQUIRED)
-  file(REAL_PATH "${JAVAC_PROGRAM}" javacPath)
-  cmake_path(GET javacPath PARENT_PATH javacFolder)
-  cmake_path(GET javacFolder PARENT_PATH javaHome)
-  set(ENV{JAVA_HOME} "${javaHome}")
-endif()
-set(JAVA_AWT_LIBRARY NotNeeded)
-set(JAVA_JVM_LIBRARY NotNeeded)
-set(JAVA_AWT_INCLUDE_PATH NotNeeded)
-find_package(JNI REQUIRED)
+# The JDK's home is rarely exported, but javac is on the path. Only its headers are wanted, never libjvm.
+find_program(JAVAC_PROGRAM javac REQUIRED HINTS "$ENV{JAVA_HOME}/bin")
+file(REAL_PATH "${JAVAC_PROGRAM}" javac)
+cmake_path(SET javaHome NORMALIZE "${javac}/../..")
+add_library(bloomery::jni INTERFACE IMPORTED GLOBAL)
+target_include_directories(bloomery::jni INTERFACE "${javaHome}/include" "${javaHome}/include/linux")
 
 # bloomery_import(<name> <library file> [INCLUDES <folder>] [LINKS <library>...])
 function(bloomery_import name location)
@@ -45,11 +39,10 @@ bloomery_import(arrow "${arrowLibrary}" INCLUDES "${arrowFolder}/include")
 bloomery_import(parquet "${parquetLibrary}" LINKS bloomery::arrow)
 bloomery_import(dnnl "${dnnlLibrary}" INCLUDES "${BLOOMERY_DEPENDENCIES}/onednn/include" LINKS OpenMP::OpenMP_CXX)
 
-# OpenSSL is linked into our library, so that the target machine needs none.
-set(OPENSSL_USE_STATIC_LIBS ON)
-find_package(OpenSSL 3 REQUIRED)
+# Gloo's archive has the OpenSSL it needs inside; neither may be seen by the other libraries.
 bloomery_import(gloo "${BLOOMERY_DEPENDENCIES}/gloo/lib/libgloo.a"
-  INCLUDES "${BLOOMERY_DEPENDENCIES}/gloo/include" LINKS OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+  INCLUDES "${BLOOMERY_DEPENDENCIES}/gloo/include" LINKS Threads::Threads ${CMAKE_DL_LIBS})
+target_link_options(bloomery::gloo INTERFACE "LINKER:--exclude-libs,libgloo.a")
 
 add_library(bloomery::json ALIAS nlohmann_json::nlohmann_json)
 

@@ -1,0 +1,31 @@
+// The one way in: whatever an entry throws becomes a Java exception of the five kinds; nothing else ever crosses.
+#pragma once
+
+#include <jni.h>
+
+#include <exception>
+#include <type_traits>
+
+namespace bloomery::jni {
+
+// Thrown when a JNI call has raised a Java exception already, which is then left to travel on.
+class JavaExceptionPending : public std::exception {};
+
+// Looks the exception classes up once, when the library is loaded; false when one is missing.
+bool loadExceptionClasses(JNIEnv* env);
+void unloadExceptionClasses(JNIEnv* env);
+
+// To be called inside a catch block.
+void throwJava(JNIEnv* env);
+
+template <typename Body>
+auto guard(JNIEnv* env, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    throwJava(env);
+  }
+  if constexpr (!std::is_void_v<decltype(body())>) return {};
+}
+
+}  // namespace bloomery::jni

@@ -1,0 +1,144 @@
+// The native methods of io.bloomery.jni.Native: unpack, call, pack. Nothing else happens here.
+#include <jni.h>
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/NamedThread.h"
+#include "data/arrow/ArrowIngest.h"
+#include "jni/Guard.h"
+#include "jni/HandleTable.h"
+#include "jni/Text.h"
+#include "train/Describe.h"
+#include "train/EngineInfo.h"
+#include "train/Predictor.h"
+#include "train/Trainer.h"
+
+using bloomery::Json;
+using bloomery::jni::guard;
+using bloomery::jni::HandleTable;
+using bloomery::jni::toBytes;
+using bloomery::jni::toJava;
+using bloomery::jni::toJavaBytes;
+using bloomery::jni::toUtf8;
+using bloomery::train::Predictor;
+using bloomery::train::Trainer;
+
+namespace {
+
+HandleTable<Trainer> trainers("trainer");
+HandleTable<Predictor> predictors("predictor");
+
+void* pointer(jlong address) { return reinterpret_cast<void*>(address); }
+float* floats(jlong address) { return reinterpret_cast<float*>(address); }
+
+}  // namespace
+
+extern "C" {
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
+  JNIEnv* env = nullptr;
+  if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_8) != JNI_OK) return JNI_ERR;
+  return bloomery::jni::loadExceptionClasses(env) ? JNI_VERSION_1_8 : JNI_ERR;
+}
+
+JNIEXPORT void JNICALL JNI_OnUnload(JavaVM* vm, void*) {
+  JNIEnv* env = nullptr;
+  if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_8) == JNI_OK) bloomery::jni::unloadExceptionClasses(env);
+}
+
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_engineInfo(JNIEnv* env, jclass) {
+  return guard(env, [&] { return toJava(env, bloomery::train::engineInfo()); });
+}
+
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_describe(JNIEnv* env, jclass, jstring task) {
+  return guard(env, [&] { return toJava(env, bloomery::train::describe(toUtf8(env, task))); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openTrainer(JNIEnv* env, jclass, jstring task, jbyteArray weights) {
+  return guard(env, [&] {
+    std::string bytes = toBytes(env, weights);
+    return trainers.add(std::make_shared<Trainer>(toUtf8(env, task), std::as_bytes(std::span(bytes))));
+  });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_trainerAddress(JNIEnv* env, jclass, jlong trainer) {
+  return guard(env, [&] { return toJavaBytes(env, trainers.get(trainer)->address()); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_connectTrainer(JNIEnv* env, jclass, jlong trainer,
+                                                                  jobjectArray addresses) {
+  guard(env, [&] {
+    std::vector<std::string> all(static_cast<size_t>(env->GetArrayLength(addresses)));
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      jobject element = env->GetObjectArrayElement(addresses, static_cast<jsize>(rank));
+      if (env->ExceptionCheck()) throw bloomery::jni::JavaExceptionPending();
+      all[rank] = toBytes(env, static_cast<jbyteArray>(element));
+      env->DeleteLocalRef(element);
+    }
+    trainers.get(trainer)->connect(all);
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_ingestSchema(JNIEnv* env, jclass, jlong trainer, jlong arrowSchema) {
+  guard(env, [&] { trainers.get(trainer)->ingestSchema(pointer(arrowSchema)); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_ingest(JNIEnv* env, jclass, jlong trainer, jlong arrowArray,
+                                                          jint partition, jlong firstRow) {
+  guard(env, [&] { trainers.get(trainer)->ingest(pointer(arrowArray), partition, firstRow); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_finishIngest(JNIEnv* env, jclass, jlong trainer) {
+  guard(env, [&] { trainers.get(trainer)->finishIngest(); });
+}
+
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_pollTrainer(JNIEnv* env, jclass, jlong trainer, jlong waitMillis) {
+  return guard(env, [&] { return toJava(env, trainers.get(trainer)->poll(std::chrono::milliseconds(waitMillis)).dump()); });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_trainerWeights(JNIEnv* env, jclass, jlong trainer) {
+  return guard(env, [&] { return toJavaBytes(env, trainers.get(trainer)->weights()); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_cancelTrainer(JNIEnv* env, jclass, jlong trainer) {
+  guard(env, [&] { trainers.get(trainer)->cancel(); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closeTrainer(JNIEnv* env, jclass, jlong trainer) {
+  guard(env, [&] { trainers.close(trainer); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openPredictor(JNIEnv* env, jclass, jstring task,
+                                                                  jbyteArray weights) {
+  return guard(env, [&] {
+    std::string bytes = toBytes(env, weights);
+    return predictors.add(std::make_shared<Predictor>(toUtf8(env, task), std::as_bytes(std::span(bytes))));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_predict(JNIEnv* env, jclass, jlong predictor, jlong arrowSchema,
+                                                           jlong arrowArray, jint partition, jlong firstRow, jlong raw,
+                                                           jlong probability) {
+  guard(env, [&] {
+    predictors.get(predictor)->predict(pointer(arrowSchema), pointer(arrowArray), partition, firstRow, floats(raw),
+                                       floats(probability));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closePredictor(JNIEnv* env, jclass, jlong predictor) {
+  guard(env, [&] { predictors.close(predictor); });
+}
+
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_liveResources(JNIEnv* env, jclass) {
+  return guard(env, [&] {
+    Json live = {{"handles", trainers.size() + predictors.size()},
+                 {"arrowBytes", bloomery::data::arrowBytesAllocated()},
+                 {"threads", bloomery::countNamedThreads()}};
+    return toJava(env, live.dump());
+  });
+}
+
+}  // extern "C"

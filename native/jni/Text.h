@@ -1,0 +1,16 @@
+// Texts and byte arrays across the boundary, as true UTF-8: JNI's own "modified UTF-8" would garble what lies beyond
+// the basic plane.
+#pragma once
+
+#include <jni.h>
+
+#include <string>
+
+namespace bloomery::jni {
+
+std::string toUtf8(JNIEnv* env, jstring text);
+jstring toJava(JNIEnv* env, const std::string& utf8);
+std::string toBytes(JNIEnv* env, jbyteArray bytes);
+jbyteArray toJavaBytes(JNIEnv* env, const std::string& bytes);
+
+}  // namespace bloomery::jni

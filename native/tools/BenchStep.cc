@@ -1,0 +1,157 @@
+// Times training steps of a network on made-up rows: batch from the prefetcher, forward, loss, backward, optimizer,
+// as the training loop runs them. Reads lines "run SECONDS" and answers each with a line of JSON, so that whoever
+// compares can alternate with a peer.
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "base/Error.h"
+#include "base/Random.h"
+#include "comm/local/LocalGroup.h"
+#include "train/ComputeThreads.h"
+#include "train/TrainingLoop.h"
+
+namespace {
+
+using bloomery::train::TaskSpec;
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kRows = 8192;
+
+struct Options {
+  std::string network;
+  std::string optimizer = "\"adadelta\"";
+  int64_t batch = 96;
+  int threads = 1;
+};
+
+constexpr const char* kUsage =
+    "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON]\n"
+    "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}.\n";
+
+Options parse(int count, char** words) {
+  Options options;
+  for (int i = 1; i < count; i += 2) {
+    std::string name = words[i];
+    if (i + 1 == count) throw bloomery::UserError(bloomery::message("Option without a value: ", name));
+    std::string value = words[i + 1];
+    if (name == "--network") {
+      std::stringstream text;
+      std::ifstream file(value);
+      if (!file) throw bloomery::UserError(bloomery::message("Cannot read file: ", value));
+      text << file.rdbuf();
+      options.network = text.str();
+    } else if (name == "--optimizer") {
+      options.optimizer = value;
+    } else if (name == "--batch") {
+      options.batch = std::stoll(value);
+    } else if (name == "--threads") {
+      options.threads = std::stoi(value);
+    } else {
+      throw bloomery::UserError(bloomery::message("Unknown option: ", name));
+    }
+  }
+  if (options.network.empty()) throw bloomery::UserError("Missing option: --network FILE");
+  return options;
+}
+
+void fill(bloomery::data::RowStore& rows, int64_t classes) {
+  for (int64_t row = 0; row < kRows; ++row) {
+    uint64_t id = static_cast<uint64_t>(row);
+    std::byte* features = rows.append(id, static_cast<int32_t>(row % classes), 1.0f);
+    if (rows.format().featureType == bloomery::DType::kFloat32) {
+      float* values = reinterpret_cast<float*>(features);
+      for (int64_t i = 0; i < rows.format().featuresPerRow; ++i) {
+        values[i] = bloomery::uniformFloat(bloomery::philox(1, id, static_cast<uint64_t>(i))[0]);
+      }
+    } else {
+      for (size_t i = 0; i < rows.format().rowBytes(); ++i) {
+        features[i] = static_cast<std::byte>(bloomery::philox(1, id, i)[0] & 0x7F);
+      }
+    }
+  }
+}
+
+// Endless steps over the rows, until the deadline has passed.
+class TimedRows : public bloomery::data::StepRows {
+ public:
+  TimedRows(int64_t batch, double seconds)
+      : batch_(batch), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+  size_t next(std::span<int64_t> rows) override {
+    if (Clock::now() >= end_ && steps_++ >= 2) return 0;
+    for (int64_t i = 0; i < batch_; ++i) rows[static_cast<size_t>(i)] = (position_ + i) % kRows;
+    position_ += batch_;
+    return static_cast<size_t>(batch_);
+  }
+
+ private:
+  int64_t batch_;
+  Clock::time_point end_;
+  int64_t steps_ = 0;
+  int64_t position_ = 0;
+};
+
+class StepBench {
+ public:
+  explicit StepBench(const std::string& text)
+      : task_(TaskSpec::parse(text)), parameters_(task_.graph.parameters().layout()), rows_(task_.rowFormat()),
+        none_(task_.rowFormat()), communicator_(std::move(bloomery::comm::makeLocalGroup(1)[0])),
+        loop_({task_, parameters_, rows_, none_, *communicator_, cancellation_, progress_, trace_,
+               [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }}) {
+    auto layout = task_.graph.parameters().layout();
+    const auto& specs = task_.graph.parameters().parameters();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      bloomery::network::initialize(specs[i], 0, parameters_.view(layout.slices()[i]).span());
+    }
+    fill(rows_, task_.classes());
+    loop_.awaitRows([] { return true; });
+  }
+
+  double samplesPerSecond(double seconds) {
+    seconds_ = seconds;
+    loop_.run();
+    auto news = progress_.poll(std::chrono::milliseconds(0), log_, trace_);
+    const auto& epoch = news.at("history").back();
+    return epoch.at("samples").get<double>() / epoch.at("seconds").get<double>();
+  }
+
+ private:
+  TaskSpec task_;
+  bloomery::Arena parameters_;
+  bloomery::data::RowStore rows_, none_;
+  bloomery::Cancellation cancellation_;
+  bloomery::Log log_;
+  bloomery::Trace trace_;
+  bloomery::train::Progress progress_{1, true};
+  std::unique_ptr<bloomery::comm::Communicator> communicator_;
+  double seconds_ = 1;
+  bloomery::train::TrainingLoop loop_;
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count == 2 && std::strcmp(words[1], "--help") == 0) {
+    std::cout << kUsage;
+    return 0;
+  }
+  try {
+    Options options = parse(count, words);
+    bloomery::train::setComputeThreads(options.threads);
+    std::string task = bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ",
+                                         options.optimizer, ", \"batchSize\": ", options.batch, "}}");
+    StepBench bench(task);
+    std::string word;
+    double seconds = 0;
+    while (std::cin >> word >> seconds) {
+      std::cout << bloomery::Json{{"samplesPerSecond", bench.samplesPerSecond(seconds)}}.dump() << std::endl;
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n" << kUsage;
+    return 1;
+  }
+}

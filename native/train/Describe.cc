@@ -1,0 +1,26 @@
+#include "train/Describe.h"
+
+#include "network/Summary.h"
+#include "nn/Plan.h"
+#include "train/TaskSpec.h"
+#include "train/TrainingLoop.h"
+
+namespace bloomery::train {
+
+std::string describe(const std::string& text) {
+  TaskSpec task = TaskSpec::parse(text);
+  Json result = network::describe(task.graph);
+  size_t parameters = task.graph.parameters().layout().numFloats() * sizeof(float);
+  int64_t batchSize = task.training.batchSizeOf(task.worker.rank, task.worker.size);
+  size_t activations = nn::estimateActivationBytes(task.graph, batchSize, true);
+  size_t optimizer = parameters * optim::numStateArenas(task.training.optimizer);
+  size_t batches = static_cast<size_t>(kPrefetchDepth) * static_cast<size_t>(batchSize) *
+                   static_cast<size_t>(task.graph.input().shape.numElements()) * sizeof(float);
+  result["memory"] = {{"parameters", parameters},   {"gradients", parameters}, {"optimizer", optimizer},
+                      {"activations", activations}, {"batches", batches},
+                      {"total", 2 * parameters + optimizer + activations + batches}};
+  result["training"] = task.training.toJson();
+  return result.dump();
+}
+
+}  // namespace bloomery::train

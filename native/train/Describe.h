@@ -1,0 +1,11 @@
+// What the driver asks before any job starts: shapes, parameter counts, FLOPs and the memory one worker will take.
+#pragma once
+
+#include <string>
+
+namespace bloomery::train {
+
+// From a task JSON; the result is JSON too. A UserError when the task is wrong.
+std::string describe(const std::string& task);
+
+}  // namespace bloomery::train

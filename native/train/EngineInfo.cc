@@ -1,0 +1,18 @@
+#include "train/EngineInfo.h"
+
+#include "base/Json.h"
+#include "data/arrow/ArrowIngest.h"
+#include "nn/dnnl/DnnlVersion.h"
+
+namespace bloomery::train {
+
+std::string engineInfo() {
+  Json info = {{"version", BLOOMERY_VERSION},
+               {"arrow", data::arrowVersion()},
+               {"onednn", nn::dnnlVersion()},
+               {"isa", nn::dnnlInstructionSet()},
+               {"openmp", _OPENMP}};
+  return info.dump();
+}
+
+}  // namespace bloomery::train

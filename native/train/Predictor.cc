@@ -1,0 +1,112 @@
+#include "train/Predictor.h"
+
+#include <algorithm>
+
+#include "base/Error.h"
+#include "checkpoint/Safetensors.h"
+#include "data/Batcher.h"
+#include "nn/Loss.h"
+#include "nn/Plan.h"
+#include "train/ComputeThreads.h"
+
+namespace bloomery::train {
+
+namespace {
+
+// Full batches first, then small ones, so that a short rest of rows does not pay for a full batch.
+constexpr int64_t kBatchSizes[] = {256, 16};
+
+}  // namespace
+
+struct Predictor::Session {
+  Session(const TaskSpec& task, const Arena& parameters)
+      : classes(task.classes()),
+        softmax(task.graph.endsInSoftmax()),
+        rows(task.rowFormat()),
+        ingest({task.columns.features, "", "", ""}, task.rowFormat(), task.classes(), &rows, nullptr),
+        batcher(rows, task.graph.input().scale) {
+    for (int64_t size : kBatchSizes) {
+      stages.push_back({data::Batch(size, rows.format().featuresPerRow),
+                        nn::makeDnnlPlan(task.graph, parameters, nullptr, {size, false, 0})});
+    }
+  }
+
+  void run(float* raw, float* probability) {
+    int64_t first = 0;
+    for (Stage& stage : stages) {
+      bool last = &stage == &stages.back();
+      while (rows.numRows() - first >= (last ? 1 : stage.batch.capacity)) {
+        int64_t count = std::min(stage.batch.capacity, rows.numRows() - first);
+        predictRows(stage, first, count, raw, probability);
+        first += count;
+      }
+    }
+  }
+
+  struct Stage {
+    data::Batch batch;
+    std::unique_ptr<nn::Plan> plan;
+  };
+
+  void predictRows(Stage& stage, int64_t first, int64_t count, float* raw, float* probability) {
+    positions.resize(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) positions[static_cast<size_t>(i)] = first + i;
+    batcher.assemble(positions, stage.batch);
+    stage.plan->forward({stage.batch.features.all().data(), {}, count, 0}, nn::Mode::kInference);
+    const float* logits = stage.plan->logits().data;
+    if (raw != nullptr) std::copy_n(logits, count * classes, raw + first * classes);
+    if (probability != nullptr) {
+      if (softmax) {
+        nn::softmaxRows(logits, count, classes, probability + first * classes);
+      } else {
+        std::copy_n(logits, count * classes, probability + first * classes);
+      }
+    }
+  }
+
+  int64_t classes;
+  bool softmax;
+  data::RowStore rows;
+  data::ArrowIngest ingest;
+  data::Batcher batcher;
+  std::vector<Stage> stages;
+  std::vector<int64_t> positions;
+};
+
+Predictor::Predictor(const std::string& task, std::span<const std::byte> weights)
+    : task_(TaskSpec::parse(task)), layout_(task_.graph.parameters().layout()), parameters_(layout_) {
+  checkpoint::readSafetensors(weights, layout_, parameters_);
+}
+
+Predictor::~Predictor() = default;
+
+std::unique_ptr<Predictor::Session> Predictor::borrow() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto session = std::move(idle_.back());
+      idle_.pop_back();
+      return session;
+    }
+  }
+  return std::make_unique<Session>(task_, parameters_);
+}
+
+void Predictor::giveBack(std::unique_ptr<Session> session) {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(session));
+}
+
+void Predictor::predict(void* arrowSchema, void* arrowArray, int partition, int64_t firstRow, float* raw,
+                        float* probability) {
+  setComputeThreads(task_.worker.threads);
+  // A session in which something failed is dropped, not given back.
+  auto session = borrow();
+  session->rows.clear();
+  session->ingest.schema(arrowSchema);
+  session->ingest.ingest(arrowArray, partition, firstRow);
+  session->run(raw, probability);
+  giveBack(std::move(session));
+}
+
+}  // namespace bloomery::train

@@ -1,0 +1,113 @@
+#include "train/Progress.h"
+
+namespace bloomery::train {
+
+namespace {
+
+const char* nameOf(State state) {
+  static constexpr const char* kNames[] = {"connecting", "loading", "training", "finished"};
+  return kNames[static_cast<size_t>(state)];
+}
+
+Json metricsOf(const Measures& measures, bool accuracy) {
+  return accuracy ? Json{{"accuracy", measures.accuracy}} : Json::object();
+}
+
+Json toJson(const EpochRecord& record, bool accuracy) {
+  Json json = {{"epoch", record.epoch}, {"loss", record.training.loss}, {"metrics", metricsOf(record.training, accuracy)}};
+  if (record.validation) {
+    json["validation"] = {{"loss", record.validation->loss}, {"metrics", metricsOf(*record.validation, accuracy)}};
+  }
+  json["learningRate"] = record.learningRate;
+  json["samples"] = record.samples;
+  json["steps"] = record.steps;
+  json["seconds"] = record.seconds;
+  json["waitSeconds"] = record.waitSeconds;
+  json["assembleSeconds"] = record.assembleSeconds;
+  json["computeSeconds"] = record.computeSeconds;
+  json["allreduceSeconds"] = record.allreduceSeconds;
+  return json;
+}
+
+Json toJson(const TraceSpan& span) {
+  return {{"name", span.name},
+          {"thread", span.thread},
+          {"startMicros", span.startMicros},
+          {"durationMicros", span.durationMicros}};
+}
+
+}  // namespace
+
+void Progress::changed(std::unique_lock<std::mutex>& lock) {
+  hasNews_ = true;
+  lock.unlock();
+  news_.notify_all();
+}
+
+void Progress::enter(State state) {
+  std::unique_lock lock(mutex_);
+  state_ = state;
+  changed(lock);
+}
+
+void Progress::rowsLoaded(int64_t rows) {
+  std::lock_guard lock(mutex_);
+  rows_ = rows;
+}
+
+void Progress::stepsPerEpoch(int64_t steps) {
+  std::lock_guard lock(mutex_);
+  steps_ = steps;
+}
+
+void Progress::stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds) {
+  std::lock_guard lock(mutex_);
+  epoch_ = epoch;
+  step_ = step;
+  samples_ = samples;
+  measures_ = soFar;
+  epochSeconds_ = epochSeconds;
+}
+
+void Progress::epochDone(EpochRecord record) {
+  std::unique_lock lock(mutex_);
+  history_.push_back(std::move(record));
+  changed(lock);
+}
+
+void Progress::fail(std::exception_ptr failure) {
+  std::unique_lock lock(mutex_);
+  if (failure_ == nullptr) failure_ = failure;
+  changed(lock);
+}
+
+void Progress::rethrowFailure() {
+  std::lock_guard lock(mutex_);
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+}
+
+Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
+  std::unique_lock lock(mutex_);
+  news_.wait_for(lock, wait, [&] { return hasNews_ || failure_ != nullptr || state_ == State::kFinished; });
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  hasNews_ = false;
+  Json history = Json::array(), spans = Json::array();
+  for (const EpochRecord& record : history_) history.push_back(toJson(record, reportsAccuracy_));
+  history_.clear();
+  for (const TraceSpan& span : trace.drain()) spans.push_back(toJson(span));
+  return {{"state", nameOf(state_)},
+          {"rows", rows_},
+          {"epoch", epoch_},
+          {"epochs", epochs_},
+          {"step", step_},
+          {"steps", steps_},
+          {"loss", measures_.loss},
+          {"metrics", metricsOf(measures_, reportsAccuracy_)},
+          {"samplesPerSecond", epochSeconds_ > 0 ? static_cast<double>(samples_) / epochSeconds_ : 0.0},
+          {"samples", samples_},
+          {"history", history},
+          {"log", log.drain()},
+          {"trace", spans}};
+}
+
+}  // namespace bloomery::train

@@ -1,0 +1,74 @@
+// What a trainer tells its owner while it runs: written by the compute thread, read by whoever polls. Holds the first
+// failure, too.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/Json.h"
+#include "base/Log.h"
+#include "base/Trace.h"
+
+namespace bloomery::train {
+
+enum class State { kConnecting, kLoading, kTraining, kFinished };
+
+// Means over all rows of all workers.
+struct Measures {
+  double loss = 0;
+  double accuracy = 0;
+};
+
+struct EpochRecord {
+  int64_t epoch = 0;
+  Measures training;
+  std::optional<Measures> validation;
+  double learningRate = 0;
+  int64_t samples = 0;
+  int64_t steps = 0;
+  double seconds = 0;
+  double waitSeconds = 0;
+  double assembleSeconds = 0;
+  double computeSeconds = 0;
+  double allreduceSeconds = 0;
+};
+
+class Progress {
+ public:
+  Progress(int64_t epochs, bool reportsAccuracy) : epochs_(epochs), reportsAccuracy_(reportsAccuracy) {}
+
+  void enter(State state);
+  void rowsLoaded(int64_t rows);
+  void stepsPerEpoch(int64_t steps);
+  void stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds);
+  void epochDone(EpochRecord record);
+  // Keeps the first failure only.
+  void fail(std::exception_ptr failure);
+  void rethrowFailure();
+
+  // Waits till the state changes, an epoch ends or something fails, or till the time is over; then tells all there is
+  // to tell, and rethrows the failure when there is one.
+  Json poll(std::chrono::milliseconds wait, Log& log, Trace& trace);
+
+ private:
+  void changed(std::unique_lock<std::mutex>& lock);
+
+  const int64_t epochs_;
+  const bool reportsAccuracy_;
+  std::mutex mutex_;
+  std::condition_variable news_;
+  bool hasNews_ = false;
+  State state_ = State::kConnecting;
+  int64_t rows_ = 0, epoch_ = 0, step_ = 0, steps_ = 0, samples_ = 0;
+  Measures measures_;
+  double epochSeconds_ = 0;
+  std::vector<EpochRecord> history_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace bloomery::train

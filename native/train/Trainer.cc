@@ -1,0 +1,119 @@
+#include "train/Trainer.h"
+
+#include "base/Error.h"
+#include "base/NamedThread.h"
+#include "checkpoint/Safetensors.h"
+#include "comm/local/LocalGroup.h"
+#include "train/ComputeThreads.h"
+
+namespace bloomery::train {
+
+namespace {
+
+constexpr auto kSignOfLife = std::chrono::milliseconds(50);
+
+comm::Timeout toTimeout(double seconds) { return comm::Timeout(static_cast<int64_t>(seconds * 1000)); }
+
+}  // namespace
+
+Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeights)
+    : task_(TaskSpec::parse(task)),
+      layout_(task_.graph.parameters().layout()),
+      parameters_(layout_),
+      trainingRows_(task_.rowFormat()),
+      validationRows_(task_.rowFormat()),
+      ingest_(task_.columns, task_.rowFormat(), task_.classes(), &trainingRows_, &validationRows_),
+      progress_(task_.training.epochs, !task_.training.metrics.empty()) {
+  if (initialWeights.empty()) {
+    const auto& specs = task_.graph.parameters().parameters();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      network::initialize(specs[i], task_.training.seed, parameters_.view(layout_.slices()[i]).span());
+    }
+  } else {
+    checkpoint::readSafetensors(initialWeights, layout_, parameters_);
+  }
+  const WorkerSpec& worker = task_.worker;
+  if (worker.size > 1) {
+    connector_ = std::make_unique<comm::GlooConnector>(worker.rank, worker.size, worker.host,
+                                                       toTimeout(worker.connectTimeout));
+  }
+}
+
+Trainer::~Trainer() {
+  cancel();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::string Trainer::address() { return connector_ == nullptr ? std::string() : connector_->address(); }
+
+void Trainer::connect(const std::vector<std::string>& addresses) {
+  check(static_cast<int>(addresses.size()) == task_.worker.size, "Wrong number of addresses: ", addresses.size());
+  start(connector_ == nullptr ? std::move(comm::makeLocalGroup(1)[0]) : connector_->connect(addresses, cancellation_),
+        {});
+}
+
+void Trainer::start(std::unique_ptr<comm::Communicator> communicator, StepRowsOfEpoch stepRows) {
+  check(communicator_ == nullptr, "Trainer was started twice");
+  {
+    std::lock_guard lock(mutex_);
+    communicator_ = std::move(communicator);
+  }
+  thread_ = namedThread("bloomery-train", [this, stepRows = std::move(stepRows)] { compute(stepRows); });
+}
+
+void Trainer::compute(const StepRowsOfEpoch& stepRows) {
+  try {
+    setComputeThreads(task_.worker.threads);
+    TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
+                       trace_, stepRows});
+    loop.awaitRows([this] { return waitForRows(); });
+    loop.run();
+    finished_ = true;
+    progress_.enter(State::kFinished);
+  } catch (const PeerLost& error) {
+    // Whoever was told to stop sees the others go, too: that is no loss.
+    bool stopped = cancellation_.cancelled();
+    progress_.fail(stopped ? std::make_exception_ptr(Cancelled("Training was cancelled")) : std::current_exception());
+  } catch (const std::bad_alloc&) {
+    progress_.fail(std::make_exception_ptr(ResourceError("Out of memory while training: lower batchSize")));
+    communicator_->abort();
+  } catch (...) {
+    progress_.fail(std::current_exception());
+    communicator_->abort();
+  }
+}
+
+bool Trainer::waitForRows() {
+  std::unique_lock lock(mutex_);
+  rowsChanged_.wait_for(lock, kSignOfLife, [this] { return rowsComplete_; });
+  return rowsComplete_;
+}
+
+void Trainer::ingestSchema(void* arrowSchema) { ingest_.schema(arrowSchema); }
+
+void Trainer::ingest(void* arrowArray, int partition, int64_t firstRow) {
+  ingest_.ingest(arrowArray, partition, firstRow);
+  progress_.rethrowFailure();
+  progress_.rowsLoaded(trainingRows_.numRows() + validationRows_.numRows());
+}
+
+void Trainer::finishIngest() {
+  {
+    std::lock_guard lock(mutex_);
+    rowsComplete_ = true;
+  }
+  rowsChanged_.notify_all();
+}
+
+std::string Trainer::weights() {
+  check(finished_, "Weights were asked for before training was finished");
+  return checkpoint::writeSafetensors(layout_, parameters_, {{"format", "bloomery"}, {"network", task_.graph.name()}});
+}
+
+void Trainer::cancel() {
+  cancellation_.cancel();
+  std::lock_guard lock(mutex_);
+  if (communicator_ != nullptr && !finished_) communicator_->abort();
+}
+
+}  // namespace bloomery::train

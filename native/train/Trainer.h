@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,7 @@ class Trainer {
 
  private:
   void compute(const StepRowsOfEpoch& stepRows);
+  void fail(std::exception_ptr failure);
   bool waitForRows();
 
   TaskSpec task_;

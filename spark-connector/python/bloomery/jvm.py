@@ -1,0 +1,38 @@
+"""The way to the classes in Spark's JVM, with one clear sentence when there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from py4j.java_gateway import JavaClass
+from pyspark import SparkContext
+
+from bloomery.errors import BloomeryError, translated
+
+
+def java_class(name: str) -> Any:
+    """The JVM's class of this full name."""
+    context = SparkContext._active_spark_context
+    if context is None or context._jvm is None:
+        raise BloomeryError(
+            "No Spark session is running in this process: start one with"
+            " bloomery.configure(SparkSession.builder).getOrCreate()"
+        )
+    found: Any = context._jvm
+    for part in name.split("."):
+        found = getattr(found, part)
+    if not isinstance(found, JavaClass):
+        raise BloomeryError(
+            "Spark's JVM does not have Bloomery's classes: set the conf spark.jars to bloomery.jar()"
+            " before the session starts, as bloomery.configure(SparkSession.builder) does"
+        )
+    return found
+
+
+def describe(network_json: str) -> dict[str, Any]:
+    """The engine's description of a network."""
+    with translated():
+        text = java_class("io.bloomery.engine.Engine").describe(f'{{"network": {network_json}}}').json()
+    described: dict[str, Any] = json.loads(text)
+    return described

@@ -10,15 +10,15 @@
 namespace bloomery::data {
 
 struct Batch {
-  Batch(int64_t capacity, int64_t featuresPerRow);
+  Batch(int64_t maxRows, int64_t featuresPerRow);
 
   int64_t capacity;
   int64_t numRows = 0;
-  double weightSum = 0;
-  Arena features;                 // [capacity, features per row]
-  std::vector<uint64_t> rowIds;   // [capacity]
-  std::vector<int32_t> labels;    // [capacity]
-  std::vector<float> weights;     // [capacity]
+  double weightSum = 0;          // of the valid rows
+  Arena features;                // [capacity, features per row]
+  std::vector<uint64_t> rowIds;  // [capacity]
+  std::vector<int32_t> labels;   // [capacity]
+  std::vector<float> weights;    // [capacity]
 };
 
 }  // namespace bloomery::data

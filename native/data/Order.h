@@ -1,9 +1,11 @@
 // The order in which an epoch visits rows: a permutation computed from (seed, epoch) without a table, in two levels:
-// a Feistel permutation over blocks of rows, then one over the rows of each window of 64 blocks. Without shuffling it
-// is the identity.
+// one over blocks of rows, then one over the rows of each window of 64 permuted blocks, so that few blocks are needed
+// at a time. Without shuffling it is the identity.
 #pragma once
 
 #include <cstdint>
+
+#include "data/Permutation.h"
 
 namespace bloomery::data {
 
@@ -16,8 +18,12 @@ class Order {
  private:
   int64_t numRows_;
   int64_t rowsPerBlock_;
-  uint64_t key_;
   bool shuffle_;
+  uint64_t key_;
+  Permutation blocks_;
+  // The last block may be short: which place it gets among the permuted blocks, and how many rows it lacks.
+  int64_t shortPlace_ = 0;
+  int64_t missingRows_ = 0;
 };
 
 }  // namespace bloomery::data

@@ -1,13 +1,14 @@
 // Assembles batches on a thread of its own, `depth` ahead, into buffers that are made once. The compute thread takes
-// them in order. An exception on the prefetch thread is rethrown by `peek`.
+// them in order. An exception on the prefetch thread is rethrown by `peek` once the batches before it are taken.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "base/Cancellation.h"
 #include "base/Trace.h"
-#include "data/Batcher.h"
+#include "data/Batch.h"
+#include "data/RowStore.h"
+#include "data/StepRows.h"
 
 namespace bloomery::data {
 
@@ -18,6 +19,7 @@ struct PrefetchTimes {
 
 class Prefetcher {
  public:
+  // Everything given by reference is borrowed. Rows may be added to the store till the first epoch starts.
   Prefetcher(const RowStore& rows, double scale, int64_t batchSize, int depth, const Cancellation& cancellation,
              Trace& trace);
   ~Prefetcher();  // ends and joins the thread

@@ -1,0 +1,147 @@
+#include "data/Prefetcher.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/Error.h"
+#include "base/NamedThread.h"
+#include "data/Batcher.h"
+
+namespace bloomery::data {
+
+namespace {
+
+// A cancellation does not notify, so waits look at it this often.
+constexpr auto kCancellationInterval = std::chrono::milliseconds(20);
+
+}  // namespace
+
+struct Prefetcher::State {
+  State(const RowStore& rows, double scale, int64_t batchSize, int depth, const Cancellation& cancellation,
+        Trace& trace);
+  void run();
+  Batch* waitFor(size_t index);
+
+  const RowStore& rows;
+  Batcher batcher;
+  const Cancellation& cancellation;
+  Trace& trace;
+  std::vector<int64_t> stepRows;  // touched by the prefetch thread only
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Batch> ring;
+  size_t first = 0;  // oldest assembled batch
+  size_t count = 0;  // assembled batches that were not taken
+  std::unique_ptr<StepRows> steps;  // null: no epoch, or its last batch is assembled
+  std::exception_ptr error;
+  PrefetchTimes times;
+  bool stopping = false;
+  std::thread thread;
+};
+
+Prefetcher::State::State(const RowStore& rowStore, double scale, int64_t batchSize, int depth,
+                         const Cancellation& cancelled, Trace& traceOut)
+    : rows(rowStore),
+      batcher(rowStore, scale),
+      cancellation(cancelled),
+      trace(traceOut),
+      stepRows(static_cast<size_t>(batchSize)) {
+  check(batchSize > 0 && depth > 0, "Prefetch of ", depth, " batches of ", batchSize, " rows");
+  // The compute thread holds up to two batches, the one it works on and the one the next header speaks of.
+  size_t numBuffers = static_cast<size_t>(depth) + 2;
+  ring.reserve(numBuffers);
+  for (size_t i = 0; i < numBuffers; ++i) ring.emplace_back(batchSize, rows.format().featuresPerRow);
+}
+
+void Prefetcher::State::run() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return stopping || (steps != nullptr && count < ring.size()); });
+    if (stopping) return;
+    // Only this thread adds batches and ends epochs, so both stay as they are while it works unlocked.
+    Batch& batch = ring[(first + count) % ring.size()];
+    StepRows& source = *steps;
+    lock.unlock();
+    std::exception_ptr failure;
+    size_t numRows = 0;
+    double seconds = 0;
+    try {
+      TraceScope scope(trace, "assemble", "prefetch", &seconds);
+      numRows = source.next(stepRows);
+      batcher.assemble(std::span(stepRows).first(numRows), batch);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    times.assembleSeconds += seconds;
+    if (failure != nullptr) error = failure;
+    if (failure != nullptr || numRows == 0) steps.reset();
+    if (failure == nullptr && numRows > 0) ++count;
+    changed.notify_all();
+  }
+}
+
+Batch* Prefetcher::State::waitFor(size_t index) {
+  std::unique_lock lock(mutex);
+  auto ready = [&] { return count > index || steps == nullptr; };
+  cancellation.throwIfCancelled();
+  if (!ready()) {
+    TraceScope scope(trace, "wait for data", "compute", &times.waitSeconds);
+    while (!changed.wait_for(lock, kCancellationInterval, ready)) cancellation.throwIfCancelled();
+  }
+  if (count > index) return &ring[(first + index) % ring.size()];
+  if (error != nullptr) std::rethrow_exception(error);
+  return nullptr;
+}
+
+Prefetcher::Prefetcher(const RowStore& rows, double scale, int64_t batchSize, int depth,
+                       const Cancellation& cancellation, Trace& trace)
+    : state_(std::make_unique<State>(rows, scale, batchSize, depth, cancellation, trace)) {
+  state_->thread = namedThread("bloomery-batch", [state = state_.get()] { state->run(); });
+}
+
+Prefetcher::~Prefetcher() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->changed.notify_all();
+  state_->thread.join();
+}
+
+void Prefetcher::startEpoch(std::unique_ptr<StepRows> steps) {
+  {
+    std::lock_guard lock(state_->mutex);
+    if (state_->error != nullptr) std::rethrow_exception(state_->error);
+    check(state_->steps == nullptr && state_->count == 0, "The epoch before was not taken to its end");
+    state_->steps = std::move(steps);
+  }
+  state_->changed.notify_all();
+}
+
+Batch* Prefetcher::peek() { return state_->waitFor(0); }
+
+Batch* Prefetcher::peekSecond() { return state_->waitFor(1); }
+
+void Prefetcher::pop() {
+  {
+    std::lock_guard lock(state_->mutex);
+    check(state_->count > 0, "No batch to take");
+    state_->first = (state_->first + 1) % state_->ring.size();
+    --state_->count;
+  }
+  state_->changed.notify_all();
+}
+
+PrefetchTimes Prefetcher::takeTimes() {
+  std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->times, {});
+}
+
+}  // namespace bloomery::data

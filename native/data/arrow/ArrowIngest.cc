@@ -1,0 +1,176 @@
+#include "data/arrow/ArrowIngest.h"
+
+#include <arrow/api.h>
+#include <arrow/c/abi.h>
+#include <arrow/c/bridge.h>
+
+#include <cmath>
+#include <optional>
+
+#include "base/Error.h"
+#include "base/Names.h"
+#include "data/arrow/FeatureColumn.h"
+#include "data/arrow/NumberColumn.h"
+#include "data/arrow/RowPlace.h"
+
+namespace bloomery::data {
+
+namespace {
+
+constexpr int kRowBits = 40;
+
+// Releases a C struct that nobody took over, whatever happens.
+template <typename Struct>
+struct Releaser {
+  explicit Releaser(void* address) : taken(static_cast<Struct*>(address)) {
+    check(taken != nullptr, "Address of an Arrow struct is null");
+  }
+  ~Releaser() {
+    if (taken->release != nullptr) taken->release(taken);
+  }
+  Releaser(const Releaser&) = delete;
+  Releaser& operator=(const Releaser&) = delete;
+
+  Struct* taken;
+};
+
+template <typename T>
+T valueOf(arrow::Result<T> result, const char* what) {
+  if (!result.ok()) throw InternalError(message(what, ": ", result.status().ToString()));
+  return std::move(result).ValueUnsafe();
+}
+
+int32_t readLabel(const NumberColumn& labels, int64_t row, int64_t classes, const RowPlace& place) {
+  if (labels.isNull(row)) throw UserError(message("Label is null: ", place));
+  double label = labels.value(row);
+  if (std::trunc(label) != label) throw UserError(message("Label is not a whole number: ", label, ", ", place));
+  if (!(label >= 0 && label < static_cast<double>(classes))) {
+    throw UserError(message("Label out of range: ", label, ", classes: ", classes, ", ", place));
+  }
+  return static_cast<int32_t>(label);
+}
+
+float readWeight(const NumberColumn& weights, int64_t row, const RowPlace& place) {
+  if (weights.isNull(row)) throw UserError(message("Weight is null: ", place));
+  float weight = static_cast<float>(weights.value(row));
+  if (!std::isfinite(weight) || weight < 0) {
+    throw UserError(message("Weight is not a finite number of at least 0: ", weights.value(row), ", ", place));
+  }
+  return weight;
+}
+
+bool readValidation(const arrow::BooleanArray& indicators, int64_t row, const RowPlace& place) {
+  if (indicators.IsNull(row)) throw UserError(message("Validation indicator is null: ", place));
+  return indicators.Value(row);
+}
+
+}  // namespace
+
+struct ArrowIngest::State {
+  // The place of a column in the schema, -1 for one that is not wanted.
+  int indexOf(const std::string& column) const;
+  int numberIndexOf(const std::string& column, const char* what) const;
+
+  IngestColumns columns;
+  RowFormat format;
+  int64_t classes;
+  RowStore* training;
+  RowStore* validation;
+
+  std::shared_ptr<arrow::Schema> schema;
+  int featuresIndex = -1;
+  int labelIndex = -1;
+  int weightIndex = -1;
+  int validationIndex = -1;
+};
+
+int ArrowIngest::State::indexOf(const std::string& column) const {
+  if (column.empty()) return -1;
+  std::vector<int> found = schema->GetAllFieldIndices(column);
+  if (found.empty()) throw UserError(unknownName("column", column, schema->field_names()));
+  if (found.size() > 1) throw UserError(message("Two columns have the same name: ", column));
+  return found[0];
+}
+
+int ArrowIngest::State::numberIndexOf(const std::string& column, const char* what) const {
+  int index = indexOf(column);
+  if (index < 0) return index;
+  const arrow::DataType& type = *schema->field(index)->type();
+  if (!isNumber(type)) {
+    throw UserError(message("Wrong type of ", what, " column '", column, "': ", type.ToString(), ", wanted a number"));
+  }
+  return index;
+}
+
+ArrowIngest::ArrowIngest(IngestColumns columns, RowFormat format, int64_t classes, RowStore* training,
+                         RowStore* validation)
+    : state_(std::make_unique<State>()) {
+  check(training != nullptr, "No store for rows");
+  check(columns.validation.empty() || validation != nullptr, "No store for validation rows");
+  state_->columns = std::move(columns);
+  state_->format = std::move(format);
+  state_->classes = classes;
+  state_->training = training;
+  state_->validation = validation;
+}
+
+ArrowIngest::~ArrowIngest() = default;
+
+void ArrowIngest::schema(void* arrowSchema) {
+  Releaser<ArrowSchema> source(arrowSchema);
+  State& state = *state_;
+  state.schema = valueOf(arrow::ImportSchema(source.taken), "Arrow schema cannot be imported");
+  state.featuresIndex = state.indexOf(state.columns.features);
+  check(state.featuresIndex >= 0, "No features column is named");
+  FeatureColumn::checkField(*state.schema->field(state.featuresIndex), state.format);
+  state.labelIndex = state.numberIndexOf(state.columns.label, "label");
+  state.weightIndex = state.numberIndexOf(state.columns.weight, "weight");
+  state.validationIndex = state.indexOf(state.columns.validation);
+  if (state.validationIndex >= 0) {
+    const arrow::DataType& type = *state.schema->field(state.validationIndex)->type();
+    if (type.id() != arrow::Type::BOOL) {
+      throw UserError(message("Wrong type of validation indicator column '", state.columns.validation,
+                              "': ", type.ToString(), ", wanted boolean"));
+    }
+  }
+}
+
+void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
+  Releaser<ArrowArray> source(arrowArray);
+  const State& state = *state_;
+  check(state.schema != nullptr, "Rows came before their schema");
+  auto batch = valueOf(arrow::ImportRecordBatch(source.taken, state.schema), "Arrow batch cannot be imported");
+  if (arrow::Status status = batch->Validate(); !status.ok()) {
+    throw InternalError(message("Arrow batch is not valid: ", status.ToString()));
+  }
+  check(partition >= 0 && firstRow >= 0 && firstRow + batch->num_rows() <= int64_t{1} << kRowBits,
+        "Row number out of range: row ", firstRow, " of partition ", partition);
+
+  const auto& arrays = batch->columns();
+  auto array = [&](int index) { return index < 0 ? nullptr : arrays[static_cast<size_t>(index)].get(); };
+  auto numbers = [&](int index) {
+    return index < 0 ? std::nullopt : std::make_optional<NumberColumn>(*array(index));
+  };
+  FeatureColumn features(*array(state.featuresIndex), state.format);
+  std::optional<NumberColumn> labels = numbers(state.labelIndex), weights = numbers(state.weightIndex);
+  const auto* indicators = static_cast<const arrow::BooleanArray*>(array(state.validationIndex));
+  for (int64_t i = 0; i < batch->num_rows(); ++i) {
+    auto place = [&](const std::string& column) { return RowPlace{column, firstRow + i, partition}; };
+    bool forValidation = indicators != nullptr && readValidation(*indicators, i, place(state.columns.validation));
+    int32_t label = labels ? readLabel(*labels, i, state.classes, place(state.columns.label)) : 0;
+    float weight = weights ? readWeight(*weights, i, place(state.columns.weight)) : 1.0f;
+    RowStore& store = forValidation ? *state.validation : *state.training;
+    std::byte* row = store.append(makeRowId(partition, firstRow + i), label, weight);
+    features.copy(i, row, place(state.columns.features));
+  }
+}
+
+int64_t arrowBytesAllocated() {
+  arrow::MemoryPool* system = arrow::system_memory_pool();
+  arrow::MemoryPool* byDefault = arrow::default_memory_pool();
+  return system->bytes_allocated() + (byDefault == system ? 0 : byDefault->bytes_allocated());
+}
+
+std::string arrowVersion() { return arrow::GetBuildInfo().version_string; }
+
+}  // namespace bloomery::data

@@ -1,0 +1,84 @@
+"""A program that is being measured: it reads lines "run SECONDS" and answers each with a line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+TICKS = os.sysconf("SC_CLK_TCK")
+# Blocks during which other processes used more than this many cores are set aside, if enough quiet ones remain.
+QUIET = 0.1
+ENOUGH = 3
+
+
+def busy_seconds() -> float:
+    """Processor seconds of the whole machine so far, all but idle and waiting for disks."""
+    with open("/proc/stat") as stat:
+        values = [int(word) for word in stat.readline().split()[1:9]]
+    return (sum(values) - values[3] - values[4]) / TICKS
+
+
+def process_seconds(process: int) -> float:
+    with open(f"/proc/{process}/stat") as stat:
+        words = stat.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / TICKS
+
+
+@dataclass
+class Competitor:
+    name: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    settings: str = ""
+    blocks: list[tuple[float, float]] = field(default_factory=list)  # samples a second, cores used by others
+
+    def __enter__(self) -> Competitor:
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **self.environment},
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.stdin.close()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+    def run(self, seconds: float) -> float:
+        self.process.stdin.write(f"run {seconds}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"bench: {self.name} gave no answer; its command: {' '.join(self.command)}")
+        answer = json.loads(line)
+        self.settings = answer.get("settings", self.settings)
+        return answer["samplesPerSecond"]
+
+    def measure(self, seconds: float) -> None:
+        start, busy, own = time.monotonic(), busy_seconds(), process_seconds(self.process.pid)
+        result = self.run(seconds)
+        others = busy_seconds() - busy - (process_seconds(self.process.pid) - own)
+        self.blocks.append((result, max(0.0, others / (time.monotonic() - start))))
+
+    def counted(self) -> list[float]:
+        quiet = [result for result, others in self.blocks if others < QUIET]
+        return quiet if len(quiet) >= ENOUGH else [result for result, _ in self.blocks]
+
+    def is_disturbed(self) -> bool:
+        return sum(others < QUIET for _, others in self.blocks) < ENOUGH
+
+    def median(self) -> float:
+        return statistics.median(self.counted())
+
+    def spread(self) -> float:
+        """Half of the distance between the slowest and the fastest block, as a part of the median."""
+        return (max(self.counted()) - min(self.counted())) / 2 / self.median()

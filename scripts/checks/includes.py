@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "jni": LOW | MIDDLE | {"checkpoint", "train", "jni"},
     "tools": LOW | MIDDLE | {"checkpoint", "train", "tools"},
 }
-# A header that starts like this belongs to this folder of native/ (and to the tests of its module) alone.
+# A header that starts like this belongs to this folder of native/ alone; tests may use it to make their input.
 THIRD_PARTY = {
     "nlohmann/": "base",
     "dnnl": "nn/dnnl",
@@ -69,8 +69,11 @@ def foreign(folder: Path, name: str, in_tests: bool) -> str | None:
         return None if in_tests else f"only tests may include <{name}>"
     for prefix, home in THIRD_PARTY.items():
         if name.startswith(prefix):
-            is_home = folder.is_relative_to(home) or (in_tests and folder.parts[0] == home.split("/")[0])
-            return None if is_home else f"<{name}> may only be included in native/{home}; use that folder's own header"
+            return (
+                None
+                if in_tests or folder.is_relative_to(home)
+                else f"<{name}> may only be included in native/{home}; use that folder's own header"
+            )
     if "/" in name and not name.startswith(SYSTEM):
         return f"unknown third-party header: <{name}>; give it one folder in scripts/checks/includes.py"
     return None

@@ -1,0 +1,37 @@
+"""Neural networks trained inside Spark executors, as pyspark.ml estimators.
+
+>>> spark = bloomery.configure(SparkSession.builder.master("local[2]")).getOrCreate()
+>>> model = bloomery.NeuralNetClassifier(network=network, epochs=2, numWorkers=2).fit(df)
+"""
+
+import sys
+
+from bloomery import layers, zoo
+from bloomery.classifier import NeuralNetClassifier
+from bloomery.errors import BloomeryError, Cancelled, InternalError, PeerLost, ResourceError, UserError
+from bloomery.model import NeuralNetClassificationModel
+from bloomery.network import Sequential
+from bloomery.session import configure, jar
+from bloomery.summary import TrainingSummary
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BloomeryError",
+    "Cancelled",
+    "InternalError",
+    "NeuralNetClassificationModel",
+    "NeuralNetClassifier",
+    "PeerLost",
+    "ResourceError",
+    "Sequential",
+    "TrainingSummary",
+    "UserError",
+    "configure",
+    "jar",
+    "layers",
+    "zoo",
+]
+
+# pyspark.ml finds the Python class of a Java stage, in a Pipeline for example, by importing the Java class's name.
+sys.modules["io.bloomery"] = sys.modules[__name__]

@@ -1,0 +1,184 @@
+"""The estimator: `model = NeuralNetClassifier(network=..., epochs=2).fit(df)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark import keyword_only
+from pyspark.ml.wrapper import JavaEstimator
+
+from bloomery import jvm
+from bloomery.errors import translated
+from bloomery.model import NeuralNetClassificationModel
+from bloomery.names import camel_case, unknown_keyword
+from bloomery.network import Sequential
+from bloomery.params import NeuralNetParams
+from bloomery.persistence import Readable, Writable
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import DataFrame
+    from typing_extensions import Self
+
+
+class NeuralNetClassifier(
+    JavaEstimator[NeuralNetClassificationModel], NeuralNetParams, Writable, Readable["NeuralNetClassifier"]
+):
+    """Trains a neural network that classifies, inside Spark's executors.
+
+    Every param is a keyword, in camelCase or snake_case; `explainParams()` tells what each does.
+    """
+
+    _input_kwargs: dict[str, Any]  # what was given to the constructor, as pyspark's decorator leaves it
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        network: Sequential | str | None = None,
+        featuresCol: str | None = None,
+        labelCol: str | None = None,
+        predictionCol: str | None = None,
+        probabilityCol: str | None = None,
+        rawPredictionCol: str | None = None,
+        weightCol: str | None = None,
+        validationIndicatorCol: str | None = None,
+        optimizer: str | dict[str, Any] | None = None,
+        learningRate: float | None = None,
+        momentum: float | None = None,
+        loss: str | None = None,
+        metrics: list[str] | None = None,
+        batchSize: int | None = None,
+        globalBatchSize: int | None = None,
+        epochs: int | None = None,
+        seed: int | None = None,
+        shuffle: bool | None = None,
+        numWorkers: int | None = None,
+        forceRepartition: bool | None = None,
+        connectTimeout: float | None = None,
+        stepTimeout: float | None = None,
+        slotTimeout: float | None = None,
+        verbose: int | None = None,
+        **aliases: Any,
+    ) -> None:
+        given = self._input_kwargs
+        super().__init__()
+        self._java_obj = jvm.java_class("io.bloomery.NeuralNetClassifier")(self.uid)
+        self._transfer_params_from_java()
+        self.setParams(**given)
+
+    def setParams(self, **params: Any) -> Self:
+        """Sets any params, by the names that the constructor takes."""
+        named: dict[str, Any] = {}
+        for name, value in params.items():
+            param = camel_case(name)
+            if not self.hasParam(param):
+                raise unknown_keyword(type(self).__name__, name, [each.name for each in self.params])
+            if param in named:
+                raise TypeError(f"{type(self).__name__} has a param twice: {param}")
+            named[param] = value
+        self._set(**named)
+        return self
+
+    def setNetwork(self, value: Sequential | str) -> Self:
+        """The network to train, or its JSON."""
+        return self.setParams(network=value)
+
+    def setFeaturesCol(self, value: str) -> Self:
+        """The column of the network's input: binary, an array of numbers, an ML vector or a number."""
+        return self.setParams(featuresCol=value)
+
+    def setLabelCol(self, value: str) -> Self:
+        """The column of class indices."""
+        return self.setParams(labelCol=value)
+
+    def setPredictionCol(self, value: str) -> Self:
+        """The column that the model adds for the most probable class."""
+        return self.setParams(predictionCol=value)
+
+    def setProbabilityCol(self, value: str) -> Self:
+        """The column that the model adds for the classes' probabilities."""
+        return self.setParams(probabilityCol=value)
+
+    def setRawPredictionCol(self, value: str) -> Self:
+        """The column that the model adds for the network's output before softmax."""
+        return self.setParams(rawPredictionCol=value)
+
+    def setWeightCol(self, value: str) -> Self:
+        """The column of row weights."""
+        return self.setParams(weightCol=value)
+
+    def setValidationIndicatorCol(self, value: str) -> Self:
+        """The boolean column that marks rows as validation: evaluated after each epoch, never trained on."""
+        return self.setParams(validationIndicatorCol=value)
+
+    def setOptimizer(self, value: str | dict[str, Any]) -> Self:
+        """sgd, adam or adadelta, or a dict such as {"kind": "adam", "beta1": 0.9}."""
+        return self.setParams(optimizer=value)
+
+    def setLearningRate(self, value: float) -> Self:
+        """The optimizer's learning rate."""
+        return self.setParams(learningRate=value)
+
+    def setMomentum(self, value: float) -> Self:
+        """The momentum of sgd."""
+        return self.setParams(momentum=value)
+
+    def setLoss(self, value: str) -> Self:
+        """categorical_crossentropy or sparse_categorical_crossentropy."""
+        return self.setParams(loss=value)
+
+    def setMetrics(self, value: list[str]) -> Self:
+        """What to report beside the loss, such as accuracy."""
+        return self.setParams(metrics=value)
+
+    def setBatchSize(self, value: int) -> Self:
+        """Rows per step and worker."""
+        return self.setParams(batchSize=value)
+
+    def setGlobalBatchSize(self, value: int) -> Self:
+        """Rows per step over all workers."""
+        return self.setParams(globalBatchSize=value)
+
+    def setEpochs(self, value: int) -> Self:
+        """How often every row is seen."""
+        return self.setParams(epochs=value)
+
+    def setSeed(self, value: int) -> Self:
+        """The seed of everything random."""
+        return self.setParams(seed=value)
+
+    def setShuffle(self, value: bool) -> Self:
+        """Whether each epoch sees the rows in a new order."""
+        return self.setParams(shuffle=value)
+
+    def setNumWorkers(self, value: int) -> Self:
+        """How many tasks train together."""
+        return self.setParams(numWorkers=value)
+
+    def setForceRepartition(self, value: bool) -> Self:
+        """Whether the rows are shuffled into numWorkers equal partitions first."""
+        return self.setParams(forceRepartition=value)
+
+    def setConnectTimeout(self, value: float) -> Self:
+        """Seconds that workers wait for each other to start."""
+        return self.setParams(connectTimeout=value)
+
+    def setStepTimeout(self, value: float) -> Self:
+        """Seconds after which a silent worker counts as lost."""
+        return self.setParams(stepTimeout=value)
+
+    def setSlotTimeout(self, value: float) -> Self:
+        """Seconds to wait until numWorkers task slots are there."""
+        return self.setParams(slotTimeout=value)
+
+    def setVerbose(self, value: int) -> Self:
+        """0 is quiet, 1 shows progress on the driver's stderr."""
+        return self.setParams(verbose=value)
+
+    def _fit_java(self, dataset: DataFrame) -> JavaObject:
+        with translated():
+            return super()._fit_java(dataset)
+
+    def _create_model(self, java_model: JavaObject) -> NeuralNetClassificationModel:
+        return NeuralNetClassificationModel(java_model)

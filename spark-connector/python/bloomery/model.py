@@ -1,0 +1,62 @@
+"""The trained model: a transformer that adds prediction, probability and rawPrediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.ml.wrapper import JavaModel
+
+from bloomery.errors import translated
+from bloomery.network import Sequential
+from bloomery.params import PredictionParams
+from bloomery.persistence import Readable, Writable
+from bloomery.safetensors import tensors_of
+from bloomery.summary import TrainingSummary
+
+if TYPE_CHECKING:
+    import numpy
+    from pyspark.sql import DataFrame
+    from typing_extensions import Self
+
+
+class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readable["NeuralNetClassificationModel"]):
+    """What `NeuralNetClassifier.fit` returns and `NeuralNetClassificationModel.load` reads."""
+
+    @property
+    def network(self) -> Sequential:
+        """The network that was trained."""
+        return Sequential.from_json(self._call_java("network").toJson())
+
+    @property
+    def numClasses(self) -> int:
+        """How many classes the network tells apart."""
+        return int(self._call_java("numClasses"))
+
+    @property
+    def summary(self) -> TrainingSummary:
+        """How the training went; it is saved with the model."""
+        return TrainingSummary(self._call_java("summary").toJson())
+
+    def weights(self) -> dict[str, numpy.ndarray[Any, Any]]:
+        """The weights by name, such as `conv2d/kernel`, laid out as Keras has them."""
+        return tensors_of(self._call_java("weights"))
+
+    def setFeaturesCol(self, value: str) -> Self:
+        """The column of the network's input."""
+        return self._set(featuresCol=value)
+
+    def setPredictionCol(self, value: str) -> Self:
+        """The column that is added for the most probable class."""
+        return self._set(predictionCol=value)
+
+    def setProbabilityCol(self, value: str) -> Self:
+        """The column that is added for the classes' probabilities."""
+        return self._set(probabilityCol=value)
+
+    def setRawPredictionCol(self, value: str) -> Self:
+        """The column that is added for the network's output before softmax."""
+        return self._set(rawPredictionCol=value)
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        with translated():
+            return super()._transform(dataset)

@@ -1,0 +1,167 @@
+"""The params of the estimator and its model, under the names and with the documentation of the JVM's."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasLabelCol,
+    HasPredictionCol,
+    HasProbabilityCol,
+    HasRawPredictionCol,
+    HasValidationIndicatorCol,
+    HasWeightCol,
+)
+
+from bloomery.names import camel_case
+from bloomery.network import Sequential
+
+
+def network_json(value: Any) -> str:
+    """A network as the param holds it: its JSON."""
+    return value.to_json() if isinstance(value, Sequential) else TypeConverters.toString(value)
+
+
+def optimizer_text(value: Any) -> str:
+    """A name, or a dict such as {"kind": "adam", "learning_rate": 0.01} as JSON."""
+    if isinstance(value, dict):
+        return json.dumps({camel_case(key): option for key, option in value.items()})
+    return TypeConverters.toString(value)
+
+
+class PredictionParams(HasFeaturesCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol):
+    """Which columns a model reads and adds."""
+
+
+class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol):
+    """The params of training. One that is not set and has no default here has the engine's default."""
+
+    _owner = Params._dummy()
+
+    network: Param[str] = Param(
+        _owner, "network", "the network, as JSON or made by io.bloomery.network.Sequential", network_json
+    )
+    optimizer: Param[str] = Param(
+        _owner,
+        "optimizer",
+        'sgd, adam or adadelta, or JSON such as {"kind": "adam", "beta1": 0.9}',
+        optimizer_text,
+    )
+    learningRate: Param[float] = Param(
+        _owner, "learningRate", "the optimizer's learning rate, never scaled by itself", TypeConverters.toFloat
+    )
+    momentum: Param[float] = Param(_owner, "momentum", "the momentum of sgd", TypeConverters.toFloat)
+    loss: Param[str] = Param(
+        _owner,
+        "loss",
+        "categorical_crossentropy or sparse_categorical_crossentropy; labels are class indices in both",
+        TypeConverters.toString,
+    )
+    metrics: Param[list[str]] = Param(
+        _owner, "metrics", "what to report beside the loss, such as accuracy", TypeConverters.toListString
+    )
+    batchSize: Param[int] = Param(
+        _owner, "batchSize", "rows per step and worker; set this or globalBatchSize", TypeConverters.toInt
+    )
+    globalBatchSize: Param[int] = Param(
+        _owner, "globalBatchSize", "rows per step over all workers; set this or batchSize", TypeConverters.toInt
+    )
+    epochs: Param[int] = Param(_owner, "epochs", "how often every row is seen", TypeConverters.toInt)
+    seed: Param[int] = Param(
+        _owner, "seed", "of initial weights, order of rows and dropout: same seed, same bits", TypeConverters.toInt
+    )
+    shuffle: Param[bool] = Param(
+        _owner, "shuffle", "whether each epoch sees the rows in a new order", TypeConverters.toBoolean
+    )
+    numWorkers: Param[int] = Param(
+        _owner, "numWorkers", "tasks that train together, each on its share of the partitions", TypeConverters.toInt
+    )
+    forceRepartition: Param[bool] = Param(
+        _owner,
+        "forceRepartition",
+        "whether to shuffle the rows into numWorkers equal partitions first",
+        TypeConverters.toBoolean,
+    )
+    connectTimeout: Param[float] = Param(
+        _owner, "connectTimeout", "seconds that workers wait for each other to start", TypeConverters.toFloat
+    )
+    stepTimeout: Param[float] = Param(
+        _owner, "stepTimeout", "seconds after which a silent worker counts as lost", TypeConverters.toFloat
+    )
+    slotTimeout: Param[float] = Param(
+        _owner, "slotTimeout", "seconds to wait until numWorkers task slots are there", TypeConverters.toFloat
+    )
+    verbose: Param[int] = Param(
+        _owner, "verbose", "0 is quiet, 1 shows progress on the driver's stderr", TypeConverters.toInt
+    )
+
+    def getNetwork(self) -> Sequential:
+        """The network to train."""
+        return Sequential.from_json(self.getOrDefault(self.network))
+
+    def getOptimizer(self) -> str:
+        """The optimizer's name, or its JSON."""
+        return self.getOrDefault(self.optimizer)
+
+    def getLearningRate(self) -> float:
+        """The learning rate."""
+        return self.getOrDefault(self.learningRate)
+
+    def getMomentum(self) -> float:
+        """The momentum of sgd."""
+        return self.getOrDefault(self.momentum)
+
+    def getLoss(self) -> str:
+        """The loss."""
+        return self.getOrDefault(self.loss)
+
+    def getMetrics(self) -> list[str]:
+        """The metrics that are reported beside the loss."""
+        return self.getOrDefault(self.metrics)
+
+    def getBatchSize(self) -> int:
+        """Rows per step and worker."""
+        return self.getOrDefault(self.batchSize)
+
+    def getGlobalBatchSize(self) -> int:
+        """Rows per step over all workers."""
+        return self.getOrDefault(self.globalBatchSize)
+
+    def getEpochs(self) -> int:
+        """How often every row is seen."""
+        return self.getOrDefault(self.epochs)
+
+    def getSeed(self) -> int:
+        """The seed of everything random."""
+        return self.getOrDefault(self.seed)
+
+    def getShuffle(self) -> bool:
+        """Whether each epoch sees the rows in a new order."""
+        return self.getOrDefault(self.shuffle)
+
+    def getNumWorkers(self) -> int:
+        """How many tasks train together."""
+        return self.getOrDefault(self.numWorkers)
+
+    def getForceRepartition(self) -> bool:
+        """Whether the rows are shuffled into numWorkers equal partitions first."""
+        return self.getOrDefault(self.forceRepartition)
+
+    def getConnectTimeout(self) -> float:
+        """Seconds that workers wait for each other to start."""
+        return self.getOrDefault(self.connectTimeout)
+
+    def getStepTimeout(self) -> float:
+        """Seconds after which a silent worker counts as lost."""
+        return self.getOrDefault(self.stepTimeout)
+
+    def getSlotTimeout(self) -> float:
+        """Seconds to wait until numWorkers task slots are there."""
+        return self.getOrDefault(self.slotTimeout)
+
+    def getVerbose(self) -> int:
+        """0 is quiet, 1 shows progress."""
+        return self.getOrDefault(self.verbose)

@@ -1,0 +1,63 @@
+"""How a fit went: numbers by epoch, and a picture of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class TrainingSummary:
+    """The history of a fit, as it is saved with the model."""
+
+    def __init__(self, text: str) -> None:
+        self._json: dict[str, Any] = json.loads(text)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """One dict per epoch: loss, metrics, validation if there was any, learningRate, samples, steps, seconds."""
+        return list(self._json["epochs"])
+
+    @property
+    def totalSeconds(self) -> float:
+        """From the call of fit to its end."""
+        return float(self._json["seconds"])
+
+    @property
+    def numWorkers(self) -> int:
+        """How many tasks trained together."""
+        return int(self._json["workers"])
+
+    def to_json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self._json)
+
+    def plot(self, path: str | None = None) -> Figure:
+        """Draws loss and metrics by epoch; with a path, also saves the picture there. Needs matplotlib."""
+        try:
+            from matplotlib.figure import Figure
+            from matplotlib.ticker import MaxNLocator
+        except ImportError as error:
+            raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
+        names = ["loss", *self.history[0]["metrics"]]
+        figure = Figure(figsize=(5 * len(names), 4), layout="constrained")
+        for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+            for label, part in (("training", self.history), ("validation", self._validation())):
+                if part:
+                    values = [epoch["loss"] if name == "loss" else epoch["metrics"][name] for epoch in part]
+                    axes.plot(range(1, len(values) + 1), values, marker="o", label=label)
+            axes.set(title=name, xlabel="epoch")
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.grid(alpha=0.3)
+            axes.legend()
+        if path is not None:
+            figure.savefig(path, dpi=120)
+        return figure
+
+    def _validation(self) -> list[dict[str, Any]]:
+        return [epoch["validation"] for epoch in self.history if "validation" in epoch]
+
+    def __repr__(self) -> str:
+        return f"TrainingSummary({len(self.history)} epochs, {self.numWorkers} workers, {self.totalSeconds:.1f} s)"

@@ -1,0 +1,65 @@
+package io.bloomery.jni;
+
+/**
+ * The engine's native functions: the only seam between the JVM and C++. Handles are opaque positive
+ * numbers; every failure arrives as one of the exceptions of {@code io.bloomery}. Call {@link
+ * NativeLoader#load()} first.
+ */
+public final class Native {
+  private Native() {}
+
+  /** Versions and instruction set of the engine, as JSON. */
+  public static native String engineInfo();
+
+  /** Shapes, parameters, operations and memory of a task's network, as JSON. */
+  public static native String describe(String task);
+
+  /** Opens the trainer of one worker and starts its threads; weights are safetensors or empty. */
+  public static native long openTrainer(String task, byte[] weights);
+
+  /** Where this worker listens; blocks until it does, and is empty for a single worker. */
+  public static native byte[] trainerAddress(long trainer);
+
+  /** Connects this worker to all others, whose addresses come in the order of their ranks. */
+  public static native void connectTrainer(long trainer, byte[][] addresses);
+
+  /** Tells the trainer its columns; consumes the C ArrowSchema at this address. */
+  public static native void ingestSchema(long trainer, long arrowSchema);
+
+  /** Copies the rows of a C ArrowArray, which is released before this returns. */
+  public static native void ingest(long trainer, long arrowArray, int partition, long firstRow);
+
+  /** Says that this worker has received all of its rows. */
+  public static native void finishIngest(long trainer);
+
+  /** Progress since the last call, as JSON; waits a while for news and throws the first error. */
+  public static native String pollTrainer(long trainer, long waitMillis);
+
+  /** The trained weights as safetensors, once the state is "finished". */
+  public static native byte[] trainerWeights(long trainer);
+
+  /** Asks the trainer to stop; may be called from any thread. */
+  public static native void cancelTrainer(long trainer);
+
+  /** Stops the trainer if it still runs, joins its threads and frees it; harmless when repeated. */
+  public static native void closeTrainer(long trainer);
+
+  /** Opens a predictor, which any number of threads may use at once. */
+  public static native long openPredictor(String task, byte[] weights);
+
+  /** Predicts the rows of an exported batch into two float arrays of rows times classes. */
+  public static native void predict(
+      long predictor,
+      long arrowSchema,
+      long arrowArray,
+      int partition,
+      long firstRow,
+      long raw,
+      long probability);
+
+  /** Frees a predictor. */
+  public static native void closePredictor(long predictor);
+
+  /** Handles, Arrow bytes and threads that are alive in the engine, as JSON. */
+  public static native String liveResources();
+}

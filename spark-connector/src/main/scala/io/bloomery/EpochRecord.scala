@@ -1,0 +1,45 @@
+package io.bloomery
+
+import com.fasterxml.jackson.databind.JsonNode
+import io.bloomery.engine.Json
+import scala.jdk.CollectionConverters._
+
+/** One finished epoch: what Keras's History keeps, and where the time went. */
+final case class EpochRecord(
+    epoch: Int,
+    loss: Double,
+    metrics: Map[String, Double],
+    validationLoss: Option[Double],
+    validationMetrics: Map[String, Double],
+    learningRate: Double,
+    samples: Long,
+    steps: Long,
+    seconds: Double,
+    waitSeconds: Double,
+    assembleSeconds: Double,
+    computeSeconds: Double,
+    allreduceSeconds: Double)
+
+object EpochRecord {
+  def fromJson(json: String): EpochRecord = {
+    val node = Json.parse(json, "epoch")
+    val validation = node.path("validation")
+    EpochRecord(
+      epoch = node.path("epoch").asInt(),
+      loss = node.path("loss").asDouble(),
+      metrics = numbers(node.path("metrics")),
+      validationLoss = Option.when(validation.has("loss"))(validation.path("loss").asDouble()),
+      validationMetrics = numbers(validation.path("metrics")),
+      learningRate = node.path("learningRate").asDouble(),
+      samples = node.path("samples").asLong(),
+      steps = node.path("steps").asLong(),
+      seconds = node.path("seconds").asDouble(),
+      waitSeconds = node.path("waitSeconds").asDouble(),
+      assembleSeconds = node.path("assembleSeconds").asDouble(),
+      computeSeconds = node.path("computeSeconds").asDouble(),
+      allreduceSeconds = node.path("allreduceSeconds").asDouble())
+  }
+
+  private def numbers(node: JsonNode): Map[String, Double] =
+    node.properties().asScala.map(entry => entry.getKey -> entry.getValue.asDouble()).toMap
+}

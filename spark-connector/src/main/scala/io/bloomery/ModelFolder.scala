@@ -1,0 +1,93 @@
+package io.bloomery
+
+import io.bloomery.engine.Json
+import java.io.{EOFException, FileNotFoundException}
+import java.security.MessageDigest
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, Path}
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+/**
+ * The engine's files of a saved model, on any Hadoop file system. `model.json` lists the others
+ * with size and checksum and is written last, so that an unfinished save is recognised.
+ */
+private[bloomery] final class ModelFolder(path: String, hadoopConf: Configuration) {
+  private val folder = new Path(path)
+  private val fileSystem: FileSystem = folder.getFileSystem(hadoopConf)
+
+  def write(files: Seq[(String, Array[Byte])]): Unit = {
+    files.foreach { case (name, bytes) => writeFile(name, bytes) }
+    val listing = files.map { case (name, bytes) =>
+      name -> Json.obj("bytes" -> bytes.length, "sha256" -> ModelFolder.sha256(bytes))
+    }
+    val manifest = Json.obj(
+      "format" -> ModelFolder.Format,
+      "version" -> ModelFolder.Version,
+      "files" -> Json.obj(listing: _*))
+    writeFile(ModelFolder.Manifest, Json.pretty(manifest).getBytes("UTF-8"))
+  }
+
+  /** All files of the model, whole and unchanged, by name. */
+  def read(): Map[String, Array[Byte]] = {
+    if (!fileSystem.exists(folder)) throw new UserError(s"No such model folder: $path")
+    if (!fileSystem.exists(new Path(folder, ModelFolder.Manifest))) {
+      throw new UserError(
+        "Not a model of Bloomery, or its saving did not end:" +
+          s" no ${ModelFolder.Manifest} in $path")
+    }
+    val manifest = Json.parse(
+      new String(readFile(ModelFolder.Manifest), "UTF-8"),
+      s"${ModelFolder.Manifest} in $path")
+    if (manifest.path("format").asText() != ModelFolder.Format) {
+      throw new UserError(s"Not a model of Bloomery: ${ModelFolder.Manifest} in $path says so")
+    }
+    if (manifest.path("version").asInt() != ModelFolder.Version) {
+      throw new UserError(
+        "Model folder of a version that this release does not read; use the release that saved" +
+          s" it: version ${manifest.path("version").asText()} in $path")
+    }
+    manifest.path("files").properties().asScala.map { entry =>
+      val name = entry.getKey
+      val bytes = readFile(name)
+      check(name, bytes.length.toLong, entry.getValue.path("bytes").asLong(), "has the wrong size")
+      check(name, ModelFolder.sha256(bytes), entry.getValue.path("sha256").asText(), "was changed")
+      name -> bytes
+    }.toMap
+  }
+
+  private def check[T](name: String, found: T, listed: T, what: String): Unit =
+    if (found != listed) {
+      throw new UserError(
+        s"File of the model $what; save it again: $name in $path, found $found, listed $listed")
+    }
+
+  private def writeFile(name: String, bytes: Array[Byte]): Unit =
+    Using.resource(fileSystem.create(new Path(folder, name), true))(_.write(bytes))
+
+  private def readFile(name: String): Array[Byte] = {
+    val file = new Path(folder, name)
+    try {
+      val bytes = new Array[Byte](fileSystem.getFileStatus(file).getLen.toInt)
+      Using.resource(fileSystem.open(file))(_.readFully(0L, bytes))
+      bytes
+    } catch {
+      case _: FileNotFoundException =>
+        throw new UserError(s"File of the model is missing; save it again: $name in $path")
+      case _: EOFException =>
+        throw new UserError(s"File of the model is cut short; save it again: $name in $path")
+    }
+  }
+}
+
+private[bloomery] object ModelFolder {
+  val Network = "network.json"
+  val Weights = "weights.safetensors"
+  val History = "history.json"
+  private val Manifest = "model.json"
+  private val Format = "bloomery-model"
+  private val Version = 1
+
+  private def sha256(bytes: Array[Byte]): String =
+    MessageDigest.getInstance("SHA-256").digest(bytes).map("%02x".format(_)).mkString
+}

@@ -1,0 +1,69 @@
+package io.bloomery
+
+import io.bloomery.engine.{Description, Engine}
+import io.bloomery.network.Network
+import org.apache.spark.bloomery.SharedModel
+import org.apache.spark.ml.Model
+import org.apache.spark.ml.param.ParamMap
+import org.apache.spark.ml.util.{MLReadable, MLReader, MLWritable, MLWriter}
+import org.apache.spark.sql.{DataFrame, Dataset}
+import org.apache.spark.sql.bloomery.PredictColumns
+import org.apache.spark.sql.types.StructType
+
+/** A trained network that classifies; `transform` is lazy, batched and native. */
+final class NeuralNetClassificationModel private[bloomery] (
+    override val uid: String,
+    val network: Network,
+    val weights: Array[Byte],
+    val summary: TrainingSummary)
+    extends Model[NeuralNetClassificationModel]
+    with PredictionParams
+    with MLWritable {
+
+  private lazy val description: Description = Engine.describe(task)
+  private lazy val shared = new SharedModel(weights, description.classes, description.rowBytes)
+
+  def setFeaturesCol(value: String): this.type = set(featuresCol, value)
+  def setPredictionCol(value: String): this.type = set(predictionCol, value)
+  def setProbabilityCol(value: String): this.type = set(probabilityCol, value)
+  def setRawPredictionCol(value: String): this.type = set(rawPredictionCol, value)
+
+  def numClasses: Int = description.classes
+  def numParameters: Long = description.parameters
+
+  override def transform(dataset: Dataset[_]): DataFrame = {
+    transformSchema(dataset.schema, logging = true)
+    val predictions = Predictions.of(this, numClasses)
+    PredictColumns.add(
+      dataset,
+      Columns.features(dataset.schema, "featuresCol", $(featuresCol)),
+      predictions.prediction,
+      predictions.probability,
+      predictions.rawPrediction,
+      shared,
+      task)
+  }
+
+  /** Names the user's column, so that the engine's errors do. */
+  private def task: String = TaskJson.prediction(network.toJson, $(featuresCol))
+
+  override def transformSchema(schema: StructType): StructType = {
+    Columns.features(schema, "featuresCol", $(featuresCol))
+    Predictions.of(this, numClasses).appendTo(schema)
+  }
+
+  override def copy(extra: ParamMap): NeuralNetClassificationModel =
+    copyValues(new NeuralNetClassificationModel(uid, network, weights, summary), extra)
+      .setParent(parent)
+
+  override def write: MLWriter = new ModelWriter(this)
+
+  override def toString: String =
+    s"NeuralNetClassificationModel: uid=$uid, numClasses=$numClasses, numParameters=$numParameters"
+}
+
+object NeuralNetClassificationModel extends MLReadable[NeuralNetClassificationModel] {
+  override def read: MLReader[NeuralNetClassificationModel] = new ModelReader
+
+  override def load(path: String): NeuralNetClassificationModel = super.load(path)
+}

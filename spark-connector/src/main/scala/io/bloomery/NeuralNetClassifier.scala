@@ -1,0 +1,107 @@
+package io.bloomery
+
+import io.bloomery.engine.Engine
+import io.bloomery.network.Network
+import org.apache.spark.bloomery.{TrainJob, TrainRequest}
+import org.apache.spark.ml.Estimator
+import org.apache.spark.ml.param.ParamMap
+import org.apache.spark.ml.util.{DefaultParamsReadable, DefaultParamsWritable, Identifiable}
+import org.apache.spark.sql.{Column, DataFrame, Dataset}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Trains a neural network that classifies, inside Spark's executors.
+ * `new NeuralNetClassifier().setNetwork(Sequential(...)).setEpochs(30).fit(train)`
+ */
+final class NeuralNetClassifier(override val uid: String)
+    extends Estimator[NeuralNetClassificationModel]
+    with NeuralNetParams
+    with DefaultParamsWritable {
+
+  def this() = this(Identifiable.randomUID("neuralNetClassifier"))
+
+  def setNetwork(value: Network): this.type = set(network, value.toJson)
+  def setNetwork(json: String): this.type = set(network, json)
+  def setFeaturesCol(value: String): this.type = set(featuresCol, value)
+  def setLabelCol(value: String): this.type = set(labelCol, value)
+  def setPredictionCol(value: String): this.type = set(predictionCol, value)
+  def setProbabilityCol(value: String): this.type = set(probabilityCol, value)
+  def setRawPredictionCol(value: String): this.type = set(rawPredictionCol, value)
+  def setWeightCol(value: String): this.type = set(weightCol, value)
+  def setValidationIndicatorCol(value: String): this.type = set(validationIndicatorCol, value)
+  def setOptimizer(value: String): this.type = set(optimizer, value)
+  def setLearningRate(value: Double): this.type = set(learningRate, value)
+  def setMomentum(value: Double): this.type = set(momentum, value)
+  def setLoss(value: String): this.type = set(loss, value)
+  def setMetrics(value: Array[String]): this.type = set(metrics, value)
+  def setBatchSize(value: Int): this.type = set(batchSize, value)
+  def setGlobalBatchSize(value: Int): this.type = set(globalBatchSize, value)
+  def setEpochs(value: Int): this.type = set(epochs, value)
+  def setSeed(value: Long): this.type = set(seed, value)
+  def setShuffle(value: Boolean): this.type = set(shuffle, value)
+  def setNumWorkers(value: Int): this.type = set(numWorkers, value)
+  def setForceRepartition(value: Boolean): this.type = set(forceRepartition, value)
+  def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
+  def setStepTimeout(value: Double): this.type = set(stepTimeout, value)
+  def setSlotTimeout(value: Double): this.type = set(slotTimeout, value)
+  def setVerbose(value: Int): this.type = set(verbose, value)
+
+  override def fit(dataset: Dataset[_]): NeuralNetClassificationModel = {
+    val started = System.nanoTime()
+    transformSchema(dataset.schema, logging = true)
+    checkWorkers(dataset)
+    val task = TaskJson.training(this)
+    val description = Engine.describe(task)
+    val outcome = TrainJob.run(
+      select(dataset),
+      TrainRequest(
+        task,
+        description.rowBytes,
+        $(numWorkers),
+        $(forceRepartition),
+        $(connectTimeout),
+        $(stepTimeout),
+        $(slotTimeout),
+        $(verbose)))
+    val seconds = (System.nanoTime() - started) / 1e9
+    val summary = TrainingSummary(outcome.history, seconds, $(numWorkers))
+    val model =
+      new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
+    copyValues(model.setParent(this))
+  }
+
+  override def transformSchema(schema: StructType): StructType = {
+    columns(schema)
+    Predictions.of(this).appendTo(schema)
+  }
+
+  override def copy(extra: ParamMap): NeuralNetClassifier = defaultCopy(extra)
+
+  /** What only Spark's side knows; the engine checks the rest. */
+  private def checkWorkers(dataset: Dataset[_]): Unit = {
+    if ($(numWorkers) < 1) {
+      throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
+    }
+    get(globalBatchSize).filter(size => size > 0 && size < $(numWorkers)).foreach { size =>
+      throw new UserError(
+        "globalBatchSize must give each worker a row; raise it or lower numWorkers:" +
+          s" globalBatchSize $size, numWorkers ${$(numWorkers)}")
+    }
+    TrainJob.check(dataset.sparkSession.sparkContext, $(numWorkers))
+  }
+
+  private def select(dataset: Dataset[_]): DataFrame =
+    dataset.select(columns(dataset.schema): _*)
+
+  private def columns(schema: StructType): Seq[Column] =
+    Seq(
+      Columns.features(schema, "featuresCol", $(featuresCol)),
+      Columns.number(schema, "labelCol", $(labelCol))) ++
+      TaskJson.column(this, weightCol).map(Columns.number(schema, "weightCol", _)) ++
+      TaskJson.column(this, validationIndicatorCol)
+        .map(Columns.boolean(schema, "validationIndicatorCol", _))
+}
+
+object NeuralNetClassifier extends DefaultParamsReadable[NeuralNetClassifier] {
+  override def load(path: String): NeuralNetClassifier = super.load(path)
+}

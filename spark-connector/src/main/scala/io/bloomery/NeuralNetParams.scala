@@ -1,0 +1,104 @@
+package io.bloomery
+
+import org.apache.spark.ml.param._
+import org.apache.spark.ml.param.shared._
+
+/** Params that say which columns a model reads and adds. */
+trait PredictionParams
+    extends Params
+    with HasFeaturesCol
+    with HasPredictionCol
+    with HasProbabilityCol
+    with HasRawPredictionCol
+
+/**
+ * Params of training. Those without a default are sent to the engine only when set: its own
+ * defaults hold, and it refuses what it does not know.
+ */
+trait NeuralNetParams
+    extends PredictionParams
+    with HasLabelCol
+    with HasWeightCol
+    with HasValidationIndicatorCol {
+
+  final val network: Param[String] =
+    new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential")
+
+  final val optimizer: Param[String] = new Param[String](
+    this,
+    "optimizer",
+    """sgd, adam or adadelta, or JSON such as {"kind": "adam", "beta1": 0.9}""")
+
+  final val learningRate: DoubleParam =
+    new DoubleParam(this, "learningRate", "the optimizer's learning rate, never scaled by itself")
+
+  final val momentum: DoubleParam = new DoubleParam(this, "momentum", "the momentum of sgd")
+
+  final val loss: Param[String] = new Param[String](
+    this,
+    "loss",
+    "categorical_crossentropy or sparse_categorical_crossentropy; labels are class indices in both")
+
+  final val metrics: StringArrayParam =
+    new StringArrayParam(this, "metrics", "what to report beside the loss, such as accuracy")
+
+  final val batchSize: IntParam =
+    new IntParam(this, "batchSize", "rows per step and worker; set this or globalBatchSize")
+
+  final val globalBatchSize: IntParam =
+    new IntParam(this, "globalBatchSize", "rows per step over all workers; set this or batchSize")
+
+  final val epochs: IntParam = new IntParam(this, "epochs", "how often every row is seen")
+
+  final val seed: LongParam =
+    new LongParam(this, "seed", "of initial weights, order of rows and dropout: same seed, same bits")
+
+  final val shuffle: BooleanParam =
+    new BooleanParam(this, "shuffle", "whether each epoch sees the rows in a new order")
+
+  final val numWorkers: IntParam =
+    new IntParam(this, "numWorkers", "tasks that train together, each on its share of the partitions")
+
+  final val forceRepartition: BooleanParam = new BooleanParam(
+    this,
+    "forceRepartition",
+    "whether to shuffle the rows into numWorkers equal partitions first")
+
+  final val connectTimeout: DoubleParam =
+    new DoubleParam(this, "connectTimeout", "seconds that workers wait for each other to start")
+
+  final val stepTimeout: DoubleParam =
+    new DoubleParam(this, "stepTimeout", "seconds after which a silent worker counts as lost")
+
+  final val slotTimeout: DoubleParam =
+    new DoubleParam(this, "slotTimeout", "seconds to wait until numWorkers task slots are there")
+
+  final val verbose: IntParam =
+    new IntParam(this, "verbose", "0 is quiet, 1 shows progress on the driver's stderr")
+
+  setDefault(
+    numWorkers -> 1,
+    forceRepartition -> false,
+    connectTimeout -> 60.0,
+    stepTimeout -> 60.0,
+    slotTimeout -> 120.0,
+    verbose -> 1)
+
+  final def getNetwork: String = $(network)
+  final def getOptimizer: String = $(optimizer)
+  final def getLearningRate: Double = $(learningRate)
+  final def getMomentum: Double = $(momentum)
+  final def getLoss: String = $(loss)
+  final def getMetrics: Array[String] = $(metrics)
+  final def getBatchSize: Int = $(batchSize)
+  final def getGlobalBatchSize: Int = $(globalBatchSize)
+  final def getEpochs: Int = $(epochs)
+  final def getSeed: Long = $(seed)
+  final def getShuffle: Boolean = $(shuffle)
+  final def getNumWorkers: Int = $(numWorkers)
+  final def getForceRepartition: Boolean = $(forceRepartition)
+  final def getConnectTimeout: Double = $(connectTimeout)
+  final def getStepTimeout: Double = $(stepTimeout)
+  final def getSlotTimeout: Double = $(slotTimeout)
+  final def getVerbose: Int = $(verbose)
+}

@@ -1,0 +1,62 @@
+package io.bloomery
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.bloomery.engine.Json
+import org.apache.spark.ml.param.Param
+
+/** The engine's task as the params say it: only what the user set, since defaults are the engine's. */
+private[bloomery] object TaskJson {
+
+  def training(params: NeuralNetParams): String =
+    Json
+      .obj(
+        "network" -> network(params),
+        "training" -> Json.obj(
+          "loss" -> set(params, params.loss),
+          "optimizer" -> optimizer(params),
+          "metrics" -> set(params, params.metrics).map(_.toSeq),
+          "batchSize" -> set(params, params.batchSize),
+          "globalBatchSize" -> set(params, params.globalBatchSize),
+          "epochs" -> set(params, params.epochs),
+          "seed" -> set(params, params.seed),
+          "shuffle" -> set(params, params.shuffle)),
+        "columns" -> Json.obj(
+          "features" -> params.getFeaturesCol,
+          "label" -> params.getLabelCol,
+          "weight" -> column(params, params.weightCol),
+          "validation" -> column(params, params.validationIndicatorCol)))
+      .toString
+
+  def prediction(network: String, features: String): String =
+    Json
+      .obj(
+        "network" -> Json.parse(network, "network"),
+        "columns" -> Json.obj("features" -> features))
+      .toString
+
+  /** A column that is named; Spark takes an empty name for none. */
+  def column(params: NeuralNetParams, param: Param[String]): Option[String] =
+    set(params, param).filter(_.nonEmpty)
+
+  private def network(params: NeuralNetParams): ObjectNode =
+    Json.parse(
+      params.get(params.network).getOrElse {
+        throw new UserError("No network to train; set the param network")
+      },
+      "network")
+
+  /** A name, or an object when the user gave JSON or set one of its options as a param. */
+  private def optimizer(params: NeuralNetParams): Option[Any] = {
+    val overrides = Seq(
+      "learningRate" -> set(params, params.learningRate),
+      "momentum" -> set(params, params.momentum)).filter { case (_, value) => value.isDefined }
+    val chosen = set(params, params.optimizer)
+    chosen.map(_.trim).filter(_.startsWith("{")).map(Json.parse(_, "optimizer")) match {
+      case Some(options) => Some(options.setAll[ObjectNode](Json.obj(overrides: _*)))
+      case None if overrides.isEmpty => chosen
+      case None => Some(Json.obj(("kind" -> chosen) +: overrides: _*))
+    }
+  }
+
+  private def set[T](params: NeuralNetParams, param: Param[T]): Option[T] = params.get(param)
+}

@@ -1,0 +1,25 @@
+package io.bloomery.engine
+
+import io.bloomery.jni.{Native, NativeLoader}
+
+/** The engine's questions and answers that need no trainer or predictor. */
+object Engine {
+
+  /** Versions of the engine and its libraries, as JSON. */
+  def info: String = {
+    NativeLoader.load()
+    Native.engineInfo()
+  }
+
+  /** Checks a whole task and describes its network. */
+  def describe(task: String): Description = {
+    NativeLoader.load()
+    Description(Native.describe(task))
+  }
+
+  /** What is alive in the engine of this JVM, as JSON. */
+  def liveResources: String = {
+    NativeLoader.load()
+    Native.liveResources()
+  }
+}

@@ -1,0 +1,42 @@
+package io.bloomery.engine
+
+import com.fasterxml.jackson.core.JsonProcessingException
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+import io.bloomery.UserError
+
+/** The JSON that crosses to the engine and into model folders; keys keep the order given. */
+object Json {
+  private val mapper = new ObjectMapper()
+  private val nodes = JsonNodeFactory.instance
+
+  /** An object of these fields; a field that is None is left out. */
+  def obj(fields: (String, Any)*): ObjectNode =
+    fields.foldLeft(nodes.objectNode()) {
+      case (node, (_, None)) => node
+      case (node, (key, Some(value))) => node.set[ObjectNode](key, json(value))
+      case (node, (key, value)) => node.set[ObjectNode](key, json(value))
+    }
+
+  /** Parses text, which `what` names in the error. */
+  def parse(text: String, what: String): ObjectNode =
+    try
+      mapper.readTree(text) match {
+        case node: ObjectNode => node
+        case _ => throw new UserError(s"Not a JSON object: $what")
+      }
+    catch {
+      case error: JsonProcessingException =>
+        throw new UserError(s"Not valid JSON: $what, ${error.getOriginalMessage}")
+    }
+
+  def pretty(node: JsonNode): String =
+    mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
+
+  private def json(value: Any): JsonNode = value match {
+    case node: JsonNode => node
+    case values: Iterable[_] =>
+      values.foldLeft(nodes.arrayNode())((array, each) => array.add(json(each)))
+    case other => mapper.valueToTree[JsonNode](other)
+  }
+}

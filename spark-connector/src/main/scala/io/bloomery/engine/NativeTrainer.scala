@@ -1,0 +1,45 @@
+package io.bloomery.engine
+
+import java.util.concurrent.atomic.AtomicBoolean
+
+import io.bloomery.jni.{Native, NativeLoader}
+
+/**
+ * The engine's Trainer of one worker. The task thread owns it and calls everything; only `cancel`
+ * may come from another thread. Closing stops its threads and frees it.
+ */
+final class NativeTrainer private (handle: Long) extends AutoCloseable {
+  private val closed = new AtomicBoolean(false)
+
+  def address(): Array[Byte] = Native.trainerAddress(handle)
+
+  def connect(addresses: Array[Array[Byte]]): Unit = Native.connectTrainer(handle, addresses)
+
+  def ingestSchema(arrowSchema: Long): Unit = Native.ingestSchema(handle, arrowSchema)
+
+  def ingest(arrowArray: Long, partition: Int, firstRow: Long): Unit =
+    Native.ingest(handle, arrowArray, partition, firstRow)
+
+  def finishIngest(): Unit = Native.finishIngest(handle)
+
+  /** What happened since the last call; waits that long for something to happen. */
+  def poll(waitMillis: Long): Progress = Progress(Native.pollTrainer(handle, waitMillis))
+
+  def weights(): Array[Byte] = Native.trainerWeights(handle)
+
+  /** Makes every waiting call of the task thread throw Cancelled. */
+  def cancel(): Unit = synchronized {
+    if (!closed.get()) Native.cancelTrainer(handle)
+  }
+
+  override def close(): Unit = synchronized {
+    if (closed.compareAndSet(false, true)) Native.closeTrainer(handle)
+  }
+}
+
+object NativeTrainer {
+  def open(task: String): NativeTrainer = {
+    NativeLoader.load()
+    new NativeTrainer(Native.openTrainer(task, Array.emptyByteArray))
+  }
+}

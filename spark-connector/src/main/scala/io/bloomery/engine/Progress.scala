@@ -1,0 +1,27 @@
+package io.bloomery.engine
+
+import scala.jdk.CollectionConverters._
+
+/** What a trainer tells when polled. */
+final case class Progress(json: String) {
+  private val node = Json.parse(json, "progress")
+
+  def state: String = node.path("state").asText()
+  def isFinished: Boolean = state == "finished"
+  def epoch: Int = node.path("epoch").asInt()
+  def epochs: Int = node.path("epochs").asInt()
+  def step: Long = node.path("step").asLong()
+  def steps: Long = node.path("steps").asLong()
+  def rows: Long = node.path("rows").asLong()
+  def loss: Double = node.path("loss").asDouble()
+  def samplesPerSecond: Double = node.path("samplesPerSecond").asDouble()
+
+  def metrics: Seq[(String, Double)] =
+    node.path("metrics").properties().asScala.toSeq.map(m => m.getKey -> m.getValue.asDouble())
+
+  /** Epochs that ended since the last poll, each as JSON. */
+  def finishedEpochs: Seq[String] = node.path("history").elements().asScala.map(_.toString).toSeq
+
+  /** The engine's log lines since the last poll. */
+  def log: Seq[String] = node.path("log").elements().asScala.map(_.asText()).toSeq
+}

@@ -1,0 +1,73 @@
+package org.apache.spark.bloomery
+
+import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.arrow.c.{ArrowArray, ArrowSchema, Data}
+import org.apache.arrow.memory.BufferAllocator
+import org.apache.arrow.vector.VectorSchemaRoot
+import org.apache.arrow.vector.dictionary.DictionaryProvider
+import org.apache.arrow.vector.types.pojo.Schema
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructField
+
+/**
+ * Hands columns of Spark's rows to the engine through Arrow's C data interface, a batch at a time.
+ * `columns` pairs each field with its place in the rows. The engine consumes what it is given;
+ * what it did not take, because it failed, is released here.
+ */
+private[spark] final class ArrowExport(
+    columns: Seq[(StructField, Int)],
+    rowsPerBatch: Int,
+    allocator: BufferAllocator) {
+
+  private val schema = new Schema(columns.map { case (field, _) => ArrowColumn.field(field) }.asJava)
+  private val noDictionaries = new DictionaryProvider.MapDictionaryProvider()
+
+  /** Exports the schema; `consume` gets the address of a C ArrowSchema. */
+  def withSchema[T](consume: Long => T): T =
+    Using.resource(ArrowSchema.allocateNew(allocator)) { exported =>
+      Data.exportSchema(allocator, schema, noDictionaries, exported)
+      try consume(exported.memoryAddress())
+      finally exported.release()
+    }
+
+  /** Writes the next rows; `consume` gets the address of a C ArrowArray and the row count. */
+  def withBatch[T](rows: Iterator[InternalRow])(consume: (Long, Int) => T): T =
+    // Fresh vectors for every batch: the engine may hold the buffers of the last one.
+    Using.resource(VectorSchemaRoot.create(schema, allocator)) { root =>
+      val count = fill(root, rows)
+      Using.resource(ArrowArray.allocateNew(allocator)) { exported =>
+        Data.exportVectorSchemaRoot(allocator, root, noDictionaries, exported)
+        try consume(exported.memoryAddress(), count)
+        finally exported.release()
+      }
+    }
+
+  private def fill(root: VectorSchemaRoot, rows: Iterator[InternalRow]): Int = {
+    val writers = columns.zip(root.getFieldVectors.asScala).map { case ((field, ordinal), vector) =>
+      vector.allocateNew()
+      ArrowColumn.writer(vector, field.dataType, ordinal)
+    }.toArray
+    @tailrec
+    def write(index: Int): Int =
+      if (index < rowsPerBatch && rows.hasNext) {
+        val row = rows.next()
+        writers.foreach(_.write(row, index))
+        write(index + 1)
+      } else index
+    val count = write(0)
+    root.setRowCount(count)
+    count
+  }
+}
+
+private[spark] object ArrowExport {
+  private val BatchBytes = 2L << 20
+  private val MaxRows = 1 << 14
+
+  /** Batches of about two megabytes: small enough to overlap, large enough to hide the crossing. */
+  def rowsPerBatch(rowBytes: Long): Int =
+    math.min(MaxRows.toLong, math.max(1L, BatchBytes / math.max(1L, rowBytes))).toInt
+}

@@ -1,0 +1,104 @@
+package org.apache.spark.bloomery
+
+import scala.collection.mutable
+
+import org.apache.spark.rpc.{RpcCallContext, RpcEnv, ThreadSafeRpcEndpoint}
+
+/** What workers tell the driver; `attempt` is the stage attempt that the worker belongs to. */
+private[bloomery] sealed trait ControlMessage extends Serializable {
+  def attempt: Int
+}
+
+/** Here I am: answered with the addresses of all workers, by rank, once the last has come. */
+private[bloomery] final case class Meet(attempt: Int, rank: Int, address: Array[Byte])
+    extends ControlMessage
+
+/** How far I am, as the engine's JSON: answered with the worker that failed, if one has. */
+private[bloomery] final case class Report(attempt: Int, rank: Int, progress: String)
+    extends ControlMessage
+
+/** I stop for this reason. */
+private[bloomery] final case class Failed(attempt: Int, rank: Int, failure: Failure)
+    extends ControlMessage
+
+/** I lost a peer, and Spark may try again. */
+private[bloomery] final case class Lost(attempt: Int, rank: Int, message: String)
+    extends ControlMessage
+
+/** Has anybody failed? */
+private[bloomery] final case class AskFailed(attempt: Int) extends ControlMessage
+
+/** Who has not come yet? */
+private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessage
+
+/** The answer to a meeting: everybody's address, or who failed before all were there. */
+private[bloomery] final case class Met(addresses: Array[Array[Byte]], stoppedBy: Option[Int])
+
+/**
+ * The driver's end of one fit: workers meet here, report progress, and learn of the first worker
+ * that failed. It lives in Spark's RpcEnv, whose authentication and encryption apply; messages are
+ * handled one at a time.
+ */
+private[bloomery] final class ControlChannel(
+    override val rpcEnv: RpcEnv,
+    numWorkers: Int,
+    onProgress: String => Unit)
+    extends ThreadSafeRpcEndpoint {
+
+  private val meetings = mutable.Map.empty[Int, mutable.Map[Int, (Array[Byte], RpcCallContext)]]
+  private val failures = mutable.Map.empty[Int, Failed]
+  @volatile private var latestFailure: Option[Failed] = None
+  @volatile private var latestLoss: Option[Lost] = None
+
+  /** The first failure of the newest attempt that had one; read by the thread that called fit. */
+  def firstFailure: Option[Failed] = latestFailure
+
+  /** The first loss of the newest attempt that had one. */
+  def firstLoss: Option[Lost] = latestLoss
+
+  override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
+    case Meet(attempt, rank, address) => meet(attempt, rank, address, call)
+    case Report(attempt, rank, progress) =>
+      if (rank == 0) onProgress(progress)
+      call.reply(failedRank(attempt))
+    case failed: Failed =>
+      record(failed)
+      call.reply(true)
+    case lost: Lost =>
+      if (!latestLoss.exists(_.attempt == lost.attempt)) latestLoss = Some(lost)
+      call.reply(true)
+    case AskFailed(attempt) => call.reply(failedRank(attempt))
+    case AskMissing(attempt) =>
+      call.reply((0 until numWorkers).filterNot(meeting(attempt).contains).toList)
+  }
+
+  private def meet(attempt: Int, rank: Int, address: Array[Byte], call: RpcCallContext): Unit = {
+    val present = meeting(attempt)
+    present(rank) = (address, call)
+    failedRank(attempt).foreach(rank => dismiss(present, rank))
+    if (present.size == numWorkers) {
+      val addresses = Array.tabulate(numWorkers)(present(_)._1)
+      present.values.foreach { case (_, waiting) => waiting.reply(Met(addresses, None)) }
+    }
+  }
+
+  private def record(failed: Failed): Unit =
+    if (!failures.contains(failed.attempt)) {
+      failures(failed.attempt) = failed
+      latestFailure = Some(failed)
+      val present = meeting(failed.attempt)
+      if (present.size < numWorkers) dismiss(present, failed.rank)
+    }
+
+  private def dismiss(
+      present: mutable.Map[Int, (Array[Byte], RpcCallContext)],
+      failedRank: Int): Unit = {
+    present.values.foreach { case (_, waiting) => waiting.reply(Met(Array.empty, Some(failedRank))) }
+    present.clear()
+  }
+
+  private def failedRank(attempt: Int): Option[Int] = failures.get(attempt).map(_.rank)
+
+  private def meeting(attempt: Int): mutable.Map[Int, (Array[Byte], RpcCallContext)] =
+    meetings.getOrElseUpdate(attempt, mutable.Map.empty)
+}

@@ -1,0 +1,92 @@
+package org.apache.spark.bloomery
+
+import scala.annotation.tailrec
+import scala.concurrent.{Await, Future, TimeoutException}
+import scala.concurrent.duration._
+import scala.util.control.NoStackTrace
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.rpc.{RpcEndpointRef, RpcTimeout}
+import org.apache.spark.util.{RpcUtils, ThreadUtils}
+
+import io.bloomery.PeerLost
+
+/** Another worker failed first: this one ends quietly and lets the driver throw that cause. */
+private[bloomery] final class StoppedByPeer(val rank: Int)
+    extends RuntimeException(s"Stopped by rank $rank")
+    with NoStackTrace
+
+/** A worker's end of the control channel; used by the task thread only. */
+private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: Int, rank: Int) {
+
+  /** Waits for all workers and returns their addresses; `check` throws to stop waiting. */
+  def meet(address: Array[Byte], timeout: FiniteDuration, check: () => Unit): Array[Array[Byte]] = {
+    val deadline = timeout.fromNow
+    val limit = new RpcTimeout(timeout + ControlClient.Grace, "bloomery.connectTimeout")
+    val reply = channel.ask[Met](Meet(attempt, rank, address), limit)
+    val met = await(reply, deadline, check).getOrElse {
+      val missing = channel.askSync[List[Int]](AskMissing(attempt))
+      throw new PeerLost(
+        "Workers did not start within connectTimeout:" +
+          s" ranks ${missing.mkString(", ")} after ${timeout.toSeconds} s")
+    }
+    met.stoppedBy.foreach(by => throw new StoppedByPeer(by))
+    met.addresses
+  }
+
+  /** Tells how far this worker is, and throws when another one has failed. */
+  def report(progress: String): Unit =
+    channel
+      .askSync[Option[Int]](Report(attempt, rank, progress))
+      .filter(_ != rank)
+      .foreach(by => throw new StoppedByPeer(by))
+
+  def fail(failure: Failure): Unit = {
+    channel.askSync[Boolean](Failed(attempt, rank, failure))
+    ()
+  }
+
+  def lose(lost: PeerLost): Unit = {
+    channel.askSync[Boolean](Lost(attempt, rank, lost.getMessage))
+    ()
+  }
+
+  /** Who failed first, giving its message a moment to arrive: a lost connection is faster. */
+  def failedPeer(): Option[Int] = {
+    val deadline = ControlClient.Grace.fromNow
+    @tailrec
+    def ask(): Option[Int] =
+      channel.askSync[Option[Int]](AskFailed(attempt)).filter(_ != rank) match {
+        case None if deadline.hasTimeLeft() =>
+          Thread.sleep(ControlClient.PollInterval.toMillis)
+          ask()
+        case answer => answer
+      }
+    ask()
+  }
+
+  @tailrec
+  private def await[T](reply: Future[T], deadline: Deadline, check: () => Unit): Option[T] = {
+    check()
+    val ready =
+      try {
+        Await.ready(reply, ControlClient.PollInterval)
+        true
+      } catch { case _: TimeoutException => false }
+    if (ready) Some(ThreadUtils.awaitResult(reply, Duration.Zero))
+    else if (deadline.isOverdue()) None
+    else await(reply, deadline, check)
+  }
+}
+
+private[bloomery] object ControlClient {
+  private val PollInterval = 100.millis
+
+  /** How long the first cause may take to reach the driver. */
+  private val Grace = 2.seconds
+
+  def connect(channelName: String, attempt: Int, rank: Int): ControlClient = {
+    val env = SparkEnv.get
+    new ControlClient(RpcUtils.makeDriverRef(channelName, env.conf, env.rpcEnv), attempt, rank)
+  }
+}

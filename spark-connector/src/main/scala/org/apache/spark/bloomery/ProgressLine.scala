@@ -1,0 +1,102 @@
+package org.apache.spark.bloomery
+
+import java.io.PrintStream
+import java.nio.file.{Files, Path}
+import java.util.Locale
+
+import scala.util.Try
+
+import io.bloomery.EpochRecord
+import io.bloomery.engine.Progress
+
+/**
+ * Shows a fit on the driver's stderr: on a terminal one line that is overwritten, elsewhere a line
+ * every few seconds; the last line of each epoch stays. Called by one thread at a time.
+ */
+private[bloomery] final class ProgressLine(
+    out: PrintStream,
+    live: Boolean,
+    now: () => Long = () => System.nanoTime()) {
+  private var started: Option[(Long, Double)] = None
+  private var lastPrinted = now() - ProgressLine.SlowNanos
+  private var width = 0
+
+  def show(json: String): Unit = {
+    val progress = Progress(json)
+    progress.finishedEpochs
+      .map(EpochRecord.fromJson)
+      .foreach(epoch => printLine(ProgressLine.epochText(epoch, progress.epochs)))
+    if (!progress.isFinished && progress.state == "training") {
+      if (started.isEmpty) started = Some((now(), ProgressLine.stepsDone(progress)))
+      val text = ProgressLine.text(progress, secondsLeft(progress))
+      if (live) overwrite(text)
+      else if (now() - lastPrinted > ProgressLine.SlowNanos) printLine(text)
+    }
+  }
+
+  /** A sentence of its own line. */
+  def say(text: String): Unit = printLine(text)
+
+  private def secondsLeft(progress: Progress): Option[Double] =
+    for {
+      (since, before) <- started
+      done = ProgressLine.stepsDone(progress) - before
+      left = progress.steps.toDouble * progress.epochs - ProgressLine.stepsDone(progress)
+      if done > 0 && progress.steps > 0
+    } yield (now() - since) / 1e9 / done * left
+
+  private def overwrite(text: String): Unit = {
+    out.print("\r" + text.padTo(width, ' '))
+    out.flush()
+    width = text.length
+  }
+
+  private def printLine(text: String): Unit = {
+    if (width > 0) overwrite("")
+    out.println((if (width > 0) "\r" else "") + text)
+    width = 0
+    lastPrinted = now()
+  }
+}
+
+private[bloomery] object ProgressLine {
+  private val SlowNanos = 5L * 1000 * 1000 * 1000
+
+  def onStderr(): ProgressLine = new ProgressLine(System.err, isTerminal)
+
+  /** `epoch 1/2  step 120/313  loss 0.3121  accuracy 0.9012  2105 samples/s  14 s left` */
+  def text(progress: Progress, secondsLeft: Option[Double]): String = {
+    val step = if (progress.steps > 0) s"${progress.step}/${progress.steps}" else s"${progress.step}"
+    val parts = Seq(s"epoch ${progress.epoch}/${progress.epochs}", s"step $step") ++
+      numbers(("loss" -> progress.loss) +: progress.metrics) ++
+      Seq(format("%.0f samples/s", progress.samplesPerSecond)) ++
+      secondsLeft.map(seconds => format("%.0f s left", seconds))
+    parts.mkString("  ")
+  }
+
+  /** The line that stays when an epoch has ended. */
+  def epochText(epoch: EpochRecord, epochs: Int): String = {
+    val rate = if (epoch.seconds > 0) epoch.samples / epoch.seconds else 0.0
+    val parts = Seq(s"epoch ${epoch.epoch}/$epochs") ++
+      numbers(("loss" -> epoch.loss) +: epoch.metrics.toSeq) ++
+      numbers(epoch.validationLoss.map("validation loss" -> _).toSeq) ++
+      numbers(epoch.validationMetrics.toSeq.map { case (name, value) => s"validation $name" -> value }) ++
+      Seq(format("%.0f samples/s", rate), format("%.1f s", epoch.seconds))
+    parts.mkString("  ")
+  }
+
+  private def numbers(named: Seq[(String, Double)]): Seq[String] =
+    named.map { case (name, value) => s"$name ${format("%.4f", value)}" }
+
+  private def format(pattern: String, value: Double): String =
+    String.format(Locale.ROOT, pattern, Double.box(value))
+
+  private def stepsDone(progress: Progress): Double =
+    (progress.epoch - 1).toDouble * progress.steps + progress.step
+
+  /** Java's own test also wants standard input, which Python and batch shells redirect. */
+  private def isTerminal: Boolean =
+    Try(Files.readSymbolicLink(Path.of("/proc/self/fd/2")).toString)
+      .toOption
+      .exists(target => target.startsWith("/dev/pts/") || target.startsWith("/dev/tty"))
+}

@@ -1,0 +1,38 @@
+package org.apache.spark.bloomery
+
+import org.apache.spark.internal.Logging
+
+import io.bloomery.engine.{NativeTrainer, Progress}
+
+/** Carries news from a worker's trainer to the driver, twice a second and at each epoch's end. */
+private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlClient)
+    extends Logging {
+  private val epochs = Seq.newBuilder[String]
+  private var lastReport = System.nanoTime()
+
+  /** The epochs that have ended, each as JSON. */
+  def history: Seq[String] = epochs.result()
+
+  /** Waits for news and reports them; true when training has finished. */
+  def poll(waitMillis: Long): Boolean = {
+    val progress = trainer.poll(waitMillis)
+    progress.log.foreach(line => logInfo(line))
+    epochs ++= progress.finishedEpochs
+    if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty) report(progress)
+    progress.isFinished
+  }
+
+  /** For use between batches, which may be many a second. */
+  def pollIfDue(): Unit = if (isDue) { poll(0); () }
+
+  private def isDue: Boolean = System.nanoTime() - lastReport > Reporter.IntervalNanos
+
+  private def report(progress: Progress): Unit = {
+    lastReport = System.nanoTime()
+    client.report(progress.json)
+  }
+}
+
+private[bloomery] object Reporter {
+  private val IntervalNanos = 500L * 1000 * 1000
+}

@@ -1,0 +1,86 @@
+package org.apache.spark.bloomery
+
+import scala.annotation.tailrec
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.resource.ResourceProfile
+
+import io.bloomery.{ResourceError, UserError}
+
+/** Whether the cluster can run all workers at once, and waiting until it can. */
+private[bloomery] object Slots {
+  private val Local = """local(?:\[(\*|[0-9]+)(?:,\s*[0-9]+)?\])?""".r
+  private val LocalCluster = """local-cluster\[\s*([0-9]+)\s*,\s*([0-9]+)\s*,\s*[0-9]+\s*\]""".r
+  private val PollMillis = 20L
+  private val QuietMillis = 1000L
+
+  /** Refuses what this configuration can never run. */
+  def check(conf: SparkConf, numWorkers: Int): Unit = {
+    if (conf.getBoolean("spark.dynamicAllocation.enabled", defaultValue = false)) {
+      throw new UserError(
+        "Dynamic allocation cannot keep all workers running together; set" +
+          " spark.dynamicAllocation.enabled=false")
+    }
+    limit(conf).filter(numWorkers > _).foreach { slots =>
+      throw new UserError(
+        "More workers than task slots this configuration can ever give; lower numWorkers or raise" +
+          s" ${whatToRaise(conf)}: numWorkers $numWorkers, slots $slots, master ${master(conf)}")
+    }
+  }
+
+  /** The most tasks that can ever run at once, where the configuration says so. */
+  def limit(conf: SparkConf): Option[Int] = {
+    val cpus = conf.getInt("spark.task.cpus", 1)
+    def slots(cores: Int): Int = cores / cpus
+    master(conf) match {
+      case Local("*") => Some(slots(Runtime.getRuntime.availableProcessors()))
+      case Local(cores) => Some(slots(Option(cores).fold(1)(_.toInt)))
+      case LocalCluster(executors, cores) => Some(executors.toInt * slots(cores.toInt))
+      case master =>
+        val byCores = conf.getOption("spark.cores.max").map(cores => slots(cores.toInt))
+        // Only a standalone executor takes all of its machine's cores when nothing is said.
+        val coresEach =
+          conf.getOption("spark.executor.cores").map(_.toInt).orElse(Option.unless(standalone(master))(1))
+        val byInstances = for {
+          instances <- conf.getOption("spark.executor.instances")
+          cores <- coresEach
+        } yield instances.toInt * slots(cores)
+        (byCores ++ byInstances).minOption
+    }
+  }
+
+  /** Waits for the executors: a barrier job that comes before them is looked at every 15 s only. */
+  def await(context: SparkContext, numWorkers: Int, timeoutSeconds: Double, say: String => Unit): Unit = {
+    val started = System.nanoTime()
+    def elapsedMillis: Long = (System.nanoTime() - started) / 1000000
+    @tailrec
+    def wait(said: Boolean): Unit = {
+      val registered = context.maxNumConcurrentTasks(ResourceProfile.getOrCreateDefaultProfile(context.conf))
+      if (registered < numWorkers) {
+        if (elapsedMillis > timeoutSeconds * 1000) {
+          throw new ResourceError(
+            "Too few task slots registered before slotTimeout; lower numWorkers or look why" +
+              f" executors do not start: $registered of $numWorkers slots after $timeoutSeconds%.0f s")
+        }
+        val speak = !said && elapsedMillis > QuietMillis
+        if (speak) {
+          say(f"waiting for task slots, $registered of $numWorkers there, up to $timeoutSeconds%.0f s")
+        }
+        Thread.sleep(PollMillis)
+        wait(said || speak)
+      }
+    }
+    wait(said = false)
+  }
+
+  private def master(conf: SparkConf): String = conf.get("spark.master", "local[*]")
+
+  private def standalone(master: String): Boolean = master.startsWith("spark://")
+
+  private def whatToRaise(conf: SparkConf): String = master(conf) match {
+    case Local(_) => "n in local[n]"
+    case LocalCluster(_, _) => "the numbers in local-cluster[executors,cores,memory]"
+    case master if standalone(master) => "spark.cores.max"
+    case _ => "spark.executor.instances or spark.executor.cores"
+  }
+}

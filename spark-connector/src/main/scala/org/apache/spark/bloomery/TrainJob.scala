@@ -1,0 +1,146 @@
+package org.apache.spark.bloomery
+
+import java.util.UUID
+
+import scala.annotation.tailrec
+import scala.concurrent.{Await, TimeoutException}
+import scala.concurrent.duration._
+import scala.util.Using
+
+import org.apache.spark.{FutureAction, SparkContext, SparkEnv, SparkException}
+import org.apache.spark.internal.Logging
+import org.apache.spark.rdd.RDD
+import org.apache.spark.rpc.RpcEndpointRef
+import org.apache.spark.sql.{classic, DataFrame, Row}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.SQLExecution
+
+import io.bloomery.{Cancelled, InternalError, PeerLost}
+
+/** What to train; `task` is the engine's JSON without the worker, `rowBytes` a row's features. */
+final case class TrainRequest(
+    task: String,
+    rowBytes: Long,
+    numWorkers: Int,
+    forceRepartition: Boolean,
+    connectTimeout: Double,
+    stepTimeout: Double,
+    slotTimeout: Double,
+    verbose: Int)
+
+/** The weights as safetensors, and the epochs as JSON. */
+final case class TrainOutcome(weights: Array[Byte], history: Seq[String])
+
+/**
+ * Runs a fit as one barrier stage of `numWorkers` tasks on the thread that called it. A shuffle to
+ * one partition stands behind the stage, because Spark tries a failed barrier stage again only
+ * when it is not the last one.
+ */
+object TrainJob extends Logging {
+
+  /** How long tasks have to end by themselves after one of them failed. */
+  private val EndGrace = 5.seconds
+  private val PollInterval = 100.millis
+
+  /** Refuses what can never run, before any job. */
+  def check(context: SparkContext, numWorkers: Int): Unit = Slots.check(context.conf, numWorkers)
+
+  /** Trains on the columns of `data`, which are the task's columns. */
+  def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
+    val dealt = if (request.forceRepartition) data.repartition(request.numWorkers) else data
+    val classicData = dealt.asInstanceOf[classic.Dataset[Row]]
+    val context = classicData.sparkSession.sparkContext
+    val line = Option.when(request.verbose > 0)(ProgressLine.onStderr())
+    val channel =
+      new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, json => line.foreach(_.show(json)))
+    // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
+    SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
+      val rows = classicData.queryExecution.toRdd
+      warnOfIdleWorkers(rows.getNumPartitions, request.numWorkers)
+      Slots.await(context, request.numWorkers, request.slotTimeout, text => line.foreach(_.say(text)))
+      Using.resource(new Registered(channel)) { registered =>
+        val spec = TrainSpec(
+          request.task,
+          classicData.schema,
+          ArrowExport.rowsPerBatch(request.rowBytes),
+          request.numWorkers,
+          request.connectTimeout,
+          request.stepTimeout,
+          registered.name)
+        outcome(channel, submit(rows, spec))
+      }
+    }
+  }
+
+  private def submit(rows: RDD[InternalRow], spec: TrainSpec): FutureAction[Seq[TaskResult]] = {
+    val task = new TrainTask(spec)
+    new WorkerRDD(rows, spec.numWorkers)
+      .barrier()
+      .mapPartitions(task.run)
+      .repartition(1)
+      .collectAsync()
+  }
+
+  private def outcome(channel: ControlChannel, job: FutureAction[Seq[TaskResult]]): TrainOutcome = {
+    val results =
+      try await(channel, job, failedAt = None)
+      catch { case error: SparkException => throw firstCause(channel, error) }
+    val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
+    results.collectFirst { case TaskResult.Trained(0, history) => history } match {
+      case Some(history) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
+        TrainOutcome(Array.concat(weights.map(_.bytes): _*), history)
+      case _ => throw firstCause(channel, new InternalError("Training ended without a result"))
+    }
+  }
+
+  /** What happened first, rather than what the job ended with. */
+  private def firstCause(channel: ControlChannel, ended: Throwable): Throwable =
+    (ended, channel.firstFailure, channel.firstLoss) match {
+      case (_, Some(failed), _) => failed.failure.toThrowable
+      case (error: SparkException, _, _) if isCancellation(error) =>
+        new Cancelled(s"The fit was cancelled: ${error.getMessage}").initCause(error)
+      case (_, _, Some(lost)) => new PeerLost(lost.message).initCause(ended)
+      case _ => ended
+    }
+
+  /** Ends the job itself when a worker failed and another is held up in the user's own code. */
+  @tailrec
+  private def await(
+      channel: ControlChannel,
+      job: FutureAction[Seq[TaskResult]],
+      failedAt: Option[Deadline]): Seq[TaskResult] = {
+    val done =
+      try {
+        Await.ready(job, PollInterval)
+        true
+      } catch {
+        case _: TimeoutException => false
+        case interrupted: InterruptedException =>
+          job.cancel()
+          throw interrupted
+      }
+    if (done) Await.result(job, Duration.Zero)
+    else {
+      if (failedAt.exists(_.isOverdue())) job.cancel()
+      await(channel, job, failedAt.orElse(channel.firstFailure.map(_ => EndGrace.fromNow)))
+    }
+  }
+
+  private def isCancellation(error: SparkException): Boolean =
+    Option(error.getCondition).contains("SPARK_JOB_CANCELLED")
+
+  private def warnOfIdleWorkers(numPartitions: Int, numWorkers: Int): Unit =
+    if (numPartitions < numWorkers) {
+      logWarning(
+        s"${numWorkers - numPartitions} of $numWorkers workers get no rows, since the data has" +
+          s" $numPartitions partitions; set forceRepartition, or repartition it")
+    }
+
+  /** The control channel while it is known to Spark's RpcEnv. */
+  private final class Registered(channel: ControlChannel) extends AutoCloseable {
+    val name: String = s"bloomery-${UUID.randomUUID()}"
+    private val reference: RpcEndpointRef = channel.rpcEnv.setupEndpoint(name, channel)
+
+    override def close(): Unit = channel.rpcEnv.stop(reference)
+  }
+}

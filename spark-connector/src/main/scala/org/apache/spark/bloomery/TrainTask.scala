@@ -1,0 +1,132 @@
+package org.apache.spark.bloomery
+
+import java.net.InetAddress
+
+import scala.concurrent.duration._
+import scala.util.Using
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.{BarrierTaskContext, SparkEnv}
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
+
+import io.bloomery.{BloomeryException, PeerLost}
+import io.bloomery.engine.{Json, NativeTrainer}
+
+/** What every worker of a fit needs to know; `task` is the engine's JSON without the worker. */
+private[bloomery] final case class TrainSpec(
+    task: String,
+    columns: StructType,
+    rowsPerBatch: Int,
+    numWorkers: Int,
+    connectTimeout: Double,
+    stepTimeout: Double,
+    channel: String)
+
+/**
+ * The life of one worker on its task thread: open, meet the others, feed rows, watch until the
+ * end. Only what Spark has to handle leaves as an exception; everything else is a result.
+ */
+private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable with Logging {
+
+  def run(partitions: Iterator[(Int, Iterator[InternalRow])]): Iterator[TaskResult] = {
+    val context = BarrierTaskContext.get()
+    val rank = context.partitionId()
+    val client = ControlClient.connect(spec.channel, context.stageAttemptNumber(), rank)
+    try train(context, client, partitions)
+    catch {
+      case error: Throwable if context.isInterrupted() =>
+        context.killTaskIfInterrupted()
+        throw error
+      case stopped: StoppedByPeer => Iterator(TaskResult.Stopped(rank, stopped.rank))
+      case lost: PeerLost =>
+        client.failedPeer() match {
+          case Some(by) => Iterator(TaskResult.Stopped(rank, by))
+          case None =>
+            client.lose(lost)
+            throw lost
+        }
+      case error: BloomeryException => broken(client, rank, error)
+      case error: Throwable if Failure.belongsToSpark(error) => throw error
+      case error: Throwable => broken(client, rank, error)
+    }
+  }
+
+  private def broken(client: ControlClient, rank: Int, error: Throwable): Iterator[TaskResult] = {
+    logError(s"Worker $rank stops", error)
+    val failure = Failure(error)
+    client.fail(failure)
+    Iterator(TaskResult.Broken(rank, failure))
+  }
+
+  private def train(
+      context: BarrierTaskContext,
+      client: ControlClient,
+      partitions: Iterator[(Int, Iterator[InternalRow])]): Iterator[TaskResult] = {
+    val rank = context.partitionId()
+    Using.resource(NativeTrainer.open(workerTask(context))) { trainer =>
+      Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
+        val addresses = client.meet(
+          trainer.address(),
+          spec.connectTimeout.seconds,
+          () => context.killTaskIfInterrupted())
+        trainer.connect(addresses)
+        val reporter = new Reporter(trainer, client)
+        feed(context, trainer, reporter, partitions)
+        trainer.finishIngest()
+        while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
+        val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
+        Iterator(TaskResult.Trained(rank, reporter.history)) ++ weights
+      }
+    }
+  }
+
+  /** Every row once, in batches that never span two source partitions. */
+  private def feed(
+      context: BarrierTaskContext,
+      trainer: NativeTrainer,
+      reporter: Reporter,
+      partitions: Iterator[(Int, Iterator[InternalRow])]): Unit =
+    Using.resource(ArrowMemory.child(s"train-${context.taskAttemptId()}")) { allocator =>
+      val batches = new ArrowExport(spec.columns.zipWithIndex, spec.rowsPerBatch, allocator)
+      batches.withSchema(trainer.ingestSchema)
+      partitions.foreach { case (partition, rows) =>
+        Iterator.unfold(0L) { firstRow =>
+          Option.when(rows.hasNext) {
+            context.killTaskIfInterrupted()
+            val count = batches.withBatch(rows) { (array, count) =>
+              trainer.ingest(array, partition, firstRow)
+              count
+            }
+            reporter.pollIfDue()
+            (count, firstRow + count)
+          }
+        }.foreach(_ => ())
+      }
+    }
+
+  private def workerTask(context: BarrierTaskContext): String = {
+    val task = Json.parse(spec.task, "task")
+    val worker = Json.obj(
+      "rank" -> context.partitionId(),
+      "size" -> spec.numWorkers,
+      "threads" -> context.cpus(),
+      "host" -> TrainTask.host,
+      "connectTimeout" -> spec.connectTimeout,
+      "stepTimeout" -> spec.stepTimeout)
+    task.set[ObjectNode]("worker", worker).toString
+  }
+}
+
+private[bloomery] object TrainTask {
+  private val PollMillis = 500L
+
+  /** Where the other workers reach this executor: the address that Spark itself uses. */
+  private def host: String = {
+    val env = SparkEnv.get
+    val host = env.blockManager.blockManagerId.host
+    if (env.conf.get("spark.master", "").matches("local(\\[.*\\])?")) "127.0.0.1"
+    else InetAddress.getByName(host).getHostAddress
+  }
+}

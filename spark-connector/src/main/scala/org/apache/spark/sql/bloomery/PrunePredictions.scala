@@ -1,0 +1,22 @@
+package org.apache.spark.sql.bloomery
+
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** Makes no prediction that nobody asks for, and none for rows that a filter drops anyway. */
+private[bloomery] object PrunePredictions extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case Project(list, predict: Predict) =>
+      val needed = AttributeSet(list.flatMap(_.references))
+      val pruned = predict.copy(
+        prediction = predict.prediction.filter(needed.contains),
+        probability = predict.probability.filter(needed.contains),
+        rawPrediction = predict.rawPrediction.filter(needed.contains))
+      Project(list, if (pruned.predictions.isEmpty) predict.child else pruned)
+    case Filter(condition, predict: Predict)
+        if condition.deterministic && condition.references.subsetOf(predict.child.outputSet) =>
+      predict.copy(child = Filter(condition, predict.child))
+  }
+}

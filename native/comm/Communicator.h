@@ -28,7 +28,7 @@ class Communicator {
   virtual std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) = 0;
 
-  // Makes calls under way, here and at the peers, fail soon (well within a second where the transport allows it).
+  // Makes calls under way and later ones fail at once: here with Cancelled, at the peers with PeerLost.
   virtual void abort() = 0;
 };
 

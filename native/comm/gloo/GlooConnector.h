@@ -14,14 +14,15 @@ namespace bloomery::comm {
 
 class GlooConnector {
  public:
-  // host: the local address or name that the peers reach this rank by.
+  // Listens at once. host: the local address or name that the peers reach this rank by; a UserError says why it
+  // cannot be listened on.
   GlooConnector(int rank, int size, const std::string& host, Timeout connectTimeout);
-  ~GlooConnector();  // gives up a connect under way
+  ~GlooConnector();  // stops listening, unless the connections were handed on
 
-  // Waits till this rank listens; opaque bytes.
+  // Opaque bytes; empty for a group of one.
   std::string address();
   // addresses by rank, this rank's included. PeerLost when not all ranks are connected within the timeout, Cancelled
-  // when cancelled.
+  // when cancelled. May be called once.
   std::unique_ptr<Communicator> connect(const std::vector<std::string>& addresses, const Cancellation& cancellation);
 
  private:

@@ -1,0 +1,158 @@
+#include "checkpoint/Safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/Error.h"
+#include "base/Json.h"
+#include "base/Names.h"
+
+// The format: eight bytes with the length of the header, little-endian; the header, a JSON object from tensor names to
+// {"dtype", "shape", "data_offsets": [begin, end]} with an optional "__metadata__" from texts to texts, padded with
+// spaces; then the tensors, row-major, one after another without a gap.
+
+namespace bloomery::checkpoint {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "Safetensors are little-endian");
+
+constexpr size_t kLengthBytes = 8;
+constexpr size_t kAlignment = 8;
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
+constexpr const char* kMetadata = "__metadata__";
+
+struct Entry {
+  std::string name;
+  std::string dtype;
+  Shape shape;
+  size_t begin;
+  size_t end;
+};
+
+std::vector<std::string> namesOf(const ArenaLayout& layout) {
+  std::vector<std::string> names;
+  for (const Slice& slice : layout.slices()) names.push_back(slice.name);
+  return names;
+}
+
+Json readHeader(std::span<const std::byte> bytes) {
+  if (bytes.size() < kLengthBytes) {
+    throw UserError(message("Not safetensors: ", bytes.size(), " bytes, wanted at least ", kLengthBytes));
+  }
+  uint64_t headerBytes = 0;
+  std::memcpy(&headerBytes, bytes.data(), kLengthBytes);
+  if (headerBytes > kMaxHeaderBytes) {
+    throw UserError(message("Not safetensors: header of ", headerBytes, " bytes, at most ", kMaxHeaderBytes));
+  }
+  if (headerBytes > bytes.size() - kLengthBytes) {
+    throw UserError(message("Safetensors are truncated: header of ", headerBytes, " bytes, found ",
+                            bytes.size() - kLengthBytes));
+  }
+  const char* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
+  return parseJson(std::string(text, headerBytes), "safetensors header");
+}
+
+Entry readEntry(const std::string& name, const Json& json, size_t dataBytes) {
+  JsonReader reader(json, message("tensor '", name, "'"));
+  Entry entry{name, reader.text("dtype"), Shape(reader.integers("shape")), 0, 0};
+  std::vector<int64_t> offsets = reader.integers("data_offsets");
+  reader.finish();
+  bool ordered = offsets.size() == 2 && offsets[0] >= 0 && offsets[0] <= offsets[1];
+  if (!ordered) throw UserError(message("Wrong data_offsets of tensor '", name, "'"));
+  entry.begin = static_cast<size_t>(offsets[0]);
+  entry.end = static_cast<size_t>(offsets[1]);
+  if (entry.end > dataBytes) {
+    throw UserError(message("Safetensors are truncated: tensor '", name, "' ends at byte ", entry.end, ", found ",
+                            dataBytes));
+  }
+  return entry;
+}
+
+// Sorted by place, the tensors must fill the data from its first byte to its last.
+void checkPlaces(std::vector<Entry> entries, size_t dataBytes) {
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  size_t end = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin != end) {
+      throw UserError(message(entry.begin < end ? "Tensors overlap" : "Data without a tensor", ": tensor '", entry.name,
+                              "' begins at byte ", entry.begin, ", the one before ends at ", end));
+    }
+    end = entry.end;
+  }
+  if (end != dataBytes) throw UserError(message("Data without a tensor: ", dataBytes - end, " bytes at the end"));
+}
+
+void checkEntry(const Entry& entry, const Slice& slice) {
+  if (entry.dtype != "F32") {
+    throw UserError(message("Wrong type of tensor '", entry.name, "': ", entry.dtype, ", wanted F32"));
+  }
+  if (entry.shape != slice.shape) {
+    throw UserError(message("Wrong shape of tensor '", entry.name, "': ", entry.shape.toString(), ", wanted ",
+                            slice.shape.toString()));
+  }
+  if (entry.end - entry.begin != slice.size * sizeof(float)) {
+    throw UserError(message("Wrong size of tensor '", entry.name, "': ", entry.end - entry.begin, " bytes, wanted ",
+                            slice.size * sizeof(float)));
+  }
+}
+
+}  // namespace
+
+std::string writeSafetensors(const ArenaLayout& layout, const Arena& values,
+                             const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  size_t dataBytes = 0;
+  for (const Slice& slice : layout.slices()) {
+    size_t end = dataBytes + slice.size * sizeof(float);
+    header[slice.name] = {{"dtype", "F32"}, {"shape", slice.shape.extents()}, {"data_offsets", {dataBytes, end}}};
+    dataBytes = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+
+  uint64_t headerBytes = text.size();
+  std::string result;
+  result.reserve(kLengthBytes + text.size() + dataBytes);
+  result.append(reinterpret_cast<const char*>(&headerBytes), kLengthBytes);
+  result.append(text);
+  for (const Slice& slice : layout.slices()) {
+    result.append(reinterpret_cast<const char*>(values.view(slice).data), slice.size * sizeof(float));
+  }
+  return result;
+}
+
+void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values) {
+  Json header = readHeader(bytes);
+  if (!header.is_object()) throw UserError("Not safetensors: the header is not a JSON object");
+  uint64_t headerBytes = 0;
+  std::memcpy(&headerBytes, bytes.data(), kLengthBytes);
+  std::span<const std::byte> data = bytes.subspan(kLengthBytes + headerBytes);
+
+  std::vector<Entry> entries;
+  for (const auto& item : header.items()) {
+    if (item.key() != kMetadata) entries.push_back(readEntry(item.key(), item.value(), data.size()));
+  }
+  checkPlaces(entries, data.size());
+  const std::vector<std::string> names = namesOf(layout);
+  for (const Entry& entry : entries) {
+    if (std::find(names.begin(), names.end(), entry.name) == names.end()) {
+      throw UserError(unknownName("tensor", entry.name, names));
+    }
+    checkEntry(entry, layout.find(entry.name));
+  }
+  for (const std::string& name : names) {
+    if (!header.contains(name)) throw UserError(message("Missing tensor: ", name));
+  }
+  for (const Entry& entry : entries) {
+    const Slice& slice = layout.find(entry.name);
+    std::memcpy(values.view(slice).data, data.data() + entry.begin, slice.size * sizeof(float));
+  }
+}
+
+}  // namespace bloomery::checkpoint

@@ -1,0 +1,102 @@
+#include "comm/CommThread.h"
+
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/NamedThread.h"
+
+namespace bloomery::comm {
+
+namespace {
+
+constexpr size_t kCapacity = 1024;  // reductions that may wait; `submit` waits when there are more
+
+}  // namespace
+
+struct CommThread::State {
+  State(Communicator& communicatorIn, Timeout timeoutIn, Trace& traceIn)
+      : communicator(communicatorIn), timeout(timeoutIn), trace(traceIn) {}
+  void run();
+
+  Communicator& communicator;
+  const Timeout timeout;
+  Trace& trace;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::array<std::span<float>, kCapacity> ring;
+  size_t first = 0;
+  size_t count = 0;  // the one under way included
+  std::exception_ptr error;
+  double seconds = 0;
+  bool stopping = false;
+  std::thread thread;
+};
+
+void CommThread::State::run() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return stopping || count > 0; });
+    if (stopping) return;
+    std::span<float> values = ring[first];
+    bool useless = error != nullptr;  // after a failure the communicator is dead
+    lock.unlock();
+    std::exception_ptr failure;
+    double spent = 0;
+    if (!useless) {
+      try {
+        TraceScope scope(trace, "allreduce", "comm", &spent);
+        communicator.allreduce(values, timeout);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+    lock.lock();
+    seconds += spent;
+    if (error == nullptr) error = failure;
+    first = (first + 1) % kCapacity;
+    --count;
+    changed.notify_all();
+  }
+}
+
+CommThread::CommThread(Communicator& communicator, Timeout timeout, Trace& trace)
+    : state_(std::make_unique<State>(communicator, timeout, trace)) {
+  state_->thread = namedThread("bloomery-comm", [state = state_.get()] { state->run(); });
+}
+
+CommThread::~CommThread() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->changed.notify_all();
+  state_->thread.join();
+}
+
+void CommThread::submit(std::span<float> values) {
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [&] { return state_->count < kCapacity; });
+    state_->ring[(state_->first + state_->count) % kCapacity] = values;
+    ++state_->count;
+  }
+  state_->changed.notify_all();
+}
+
+void CommThread::wait() {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->count == 0; });
+  if (state_->error != nullptr) std::rethrow_exception(state_->error);
+}
+
+double CommThread::takeSeconds() {
+  std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->seconds, 0.0);
+}
+
+}  // namespace bloomery::comm

@@ -1,0 +1,176 @@
+#include "comm/gloo/Mesh.h"
+
+#include <gloo/transport/tcp/pair.h>
+#include <gloo/transport/tcp/unbound_buffer.h>
+
+#include <condition_variable>
+
+#include "base/Error.h"
+
+namespace bloomery::comm {
+
+namespace tcp = gloo::transport::tcp;
+
+// One operation's view of memory. The base class counts what is done; only the waits are ours.
+class MeshBuffer : public tcp::UnboundBuffer {
+ public:
+  MeshBuffer(std::shared_ptr<Mesh> mesh, void* data, size_t bytes)
+      : tcp::UnboundBuffer(mesh, data, bytes), mesh_(*mesh) {}
+
+  bool waitRecv(int* rank, std::chrono::milliseconds) override {
+    wait(recvCv_, recvCompletions_, source_, "sent nothing");
+    if (rank != nullptr) *rank = recvRank_;
+    return true;
+  }
+  bool waitSend(int* rank, std::chrono::milliseconds) override {
+    wait(sendCv_, sendCompletions_, target_, "took nothing");
+    if (rank != nullptr) *rank = sendRank_;
+    return true;
+  }
+
+  using tcp::UnboundBuffer::recv;
+  void recv(int source, uint64_t slot, size_t offset, size_t bytes) override {
+    source_ = source;
+    tcp::UnboundBuffer::recv(source, slot, offset, bytes);
+  }
+  void send(int target, uint64_t slot, size_t offset, size_t bytes) override {
+    target_ = target;
+    tcp::UnboundBuffer::send(target, slot, offset, bytes);
+  }
+
+  void fail(std::exception_ptr reason) { signalException(std::move(reason)); }
+
+ private:
+  void wait(std::condition_variable& changed, int& completions, int peer, const char* complaint) {
+    std::unique_lock lock(m_);
+    bool over = changed.wait_until(lock, mesh_.deadline(), [&] { return completions > 0 || ex_ != nullptr; });
+    if (completions > 0) {
+      --completions;
+      return;
+    }
+    if (over) std::rethrow_exception(ex_);
+    // Failing the pairs comes back to this buffer, so it must not be locked.
+    lock.unlock();
+    mesh_.lose(peer, message("it ", complaint, " in time"));
+    mesh_.close();
+    throw gloo::IoException("An operation took too long");
+  }
+
+  Mesh& mesh_;  // the base class shares in it
+  int source_ = -1;
+  int target_ = -1;
+};
+
+namespace {
+
+// The connection with one peer; its functions run on the transport's thread and on the caller's, under its mutex.
+class MeshPair : public tcp::Pair {
+ public:
+  MeshPair(Mesh& mesh, tcp::Device* device, int peer, std::chrono::milliseconds timeout)
+      : tcp::Pair(&mesh, device, peer, timeout), mesh_(mesh) {}
+
+  // Closes before the base class does, so that no event finds this object half gone.
+  ~MeshPair() override {
+    std::lock_guard lock(m_);
+    if (state_ != CLOSED) tcp::Pair::changeState(CLOSED);
+  }
+
+  void handleEvents(int events) override {
+    try {
+      tcp::Pair::handleEvents(events);
+    } catch (const std::exception& error) {
+      // Whoever holds the mutex may be waiting for this very thread; then the event comes again.
+      std::unique_lock lock(m_, std::try_to_lock);
+      if (lock.owns_lock() && ex_ == nullptr) signalException(withoutSourcePlace(error.what()));
+    }
+  }
+
+ protected:
+  void changeState(state next) noexcept override {
+    if (next == CLOSED && ex_ != nullptr) {
+      noteLoss();
+      wake(rx_.ubuf);
+      for (const tcp::Op& sending : tx_) wake(sending.ubuf);
+    }
+    tcp::Pair::changeState(next);
+  }
+
+ private:
+  void wake(const gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& buffer) const {
+    gloo::NonOwningPtr<tcp::UnboundBuffer> alive(buffer);
+    if (alive) static_cast<MeshBuffer*>(alive.operator->())->fail(ex_);
+  }
+
+  void noteLoss() const {
+    try {
+      std::rethrow_exception(ex_);
+    } catch (const std::exception& error) {
+      mesh_.lose(rank_, withoutSourcePlace(error.what()));
+    }
+  }
+
+  Mesh& mesh_;  // owns this pair
+};
+
+}  // namespace
+
+Mesh::Mesh(std::shared_ptr<tcp::Device> device, int ownRank, int numRanks)
+    : tcp::Context(std::move(device), ownRank, numRanks) {
+  setTimeout(std::chrono::hours(1));  // of the transport itself; every wait of ours ends earlier
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer != rank) createPair(peer);
+  }
+}
+
+// The pairs tell this object of their end, so they go first.
+Mesh::~Mesh() { pairs_.clear(); }
+
+std::unique_ptr<gloo::transport::Pair>& Mesh::createPair(int peer) {
+  auto& pair = pairs_[static_cast<size_t>(peer)];
+  pair = std::make_unique<MeshPair>(*this, device_.get(), peer, getTimeout());
+  return pair;
+}
+
+std::unique_ptr<gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* data, size_t bytes) {
+  return std::make_unique<MeshBuffer>(std::static_pointer_cast<Mesh>(shared_from_this()), data, bytes);
+}
+
+std::vector<char> Mesh::addresses() {
+  std::vector<char> all;
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank) continue;
+    std::vector<char> address = getPair(peer)->address().bytes();
+    all.insert(all.end(), address.begin(), address.end());
+  }
+  return all;
+}
+
+void Mesh::connect(int peer, const std::vector<char>& addressesOfPeer) {
+  auto length = static_cast<std::ptrdiff_t>(addressesOfPeer.size()) / (size - 1);
+  auto first = addressesOfPeer.begin() + length * (rank > peer ? rank - 1 : rank);
+  getPair(peer)->connect(std::vector<char>(first, first + length));
+}
+
+void Mesh::close() { signalException("Connection was given up"); }
+
+void Mesh::abort() {
+  aborted_ = true;
+  close();
+}
+
+void Mesh::lose(int peer, const std::string& reason) {
+  std::lock_guard lock(lossMutex_);
+  if (!loss_) loss_ = Loss{peer, reason};
+}
+
+std::optional<Mesh::Loss> Mesh::firstLoss() const {
+  std::lock_guard lock(lossMutex_);
+  return loss_;
+}
+
+std::string withoutSourcePlace(const std::string& text) {
+  size_t end = text.find("] ");
+  return text.starts_with('[') && end != std::string::npos ? text.substr(end + 2) : text;
+}
+
+}  // namespace bloomery::comm

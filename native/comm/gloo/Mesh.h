@@ -1,0 +1,70 @@
+// Gloo's TCP transport between all pairs of ranks, made fit for our promises: every operation has one deadline, a
+// failure reaches every wait at once and is told by the rank that caused it. Made by GlooConnector, used by
+// GlooCommunicator; `abort` may come from any thread.
+#pragma once
+
+#include <gloo/transport/tcp/context.h>
+#include <gloo/transport/tcp/device.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bloomery::comm {
+
+// What Gloo leaves undone, and where it is done here:
+// - A pair that fails wakes the buffers whose transfer has not begun, but forgets the transfer under way (`rx_`, `tx_`
+//   in its pair.cc): a wait for it would sleep till its time-out although the peer is gone. MeshPair wakes that, too.
+// - `closeConnections` wakes nobody. `signalException`, on the other hand, ends each pair with an error, which closes
+//   the sockets, so that the peers see the end at once, and, with MeshPair, wakes every local wait: that is `abort`.
+// - Whatever is thrown on the transport's own thread (a peer that sends what nobody asked for is enough) would end the
+//   process. MeshPair turns it into a failure of the pair.
+// - Time-outs are per wait, of which an operation makes many. MeshBuffer waits till the operation's deadline instead.
+class Mesh : public gloo::transport::tcp::Context {
+ public:
+  // Listens for the peers at once, one port for each.
+  Mesh(std::shared_ptr<gloo::transport::tcp::Device> device, int ownRank, int numRanks);
+  ~Mesh() override;
+
+  // Where the peers find this rank: for each of them in order of rank, itself left out, an address of equal length.
+  std::vector<char> addresses();
+  // Waits till the pair with this rank is connected, the mesh fails or is aborted.
+  void connect(int peer, const std::vector<char>& addressesOfPeer);
+
+  // All waits till the next call end at this time.
+  using Clock = std::chrono::steady_clock;
+  void setDeadline(Clock::time_point deadline) { deadline_ = deadline; }
+  Clock::time_point deadline() const { return deadline_; }
+
+  // Ends all connections; waits under way, here and at the peers, fail.
+  void close();
+  // The same, on demand and not because something failed.
+  void abort();
+  bool aborted() const { return aborted_; }
+
+  // The first thing that went wrong, for the message.
+  struct Loss {
+    int rank;
+    std::string reason;
+  };
+  std::optional<Loss> firstLoss() const;
+  void lose(int peer, const std::string& reason);
+
+  std::unique_ptr<gloo::transport::Pair>& createPair(int peer) override;
+  std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data, size_t bytes) override;
+
+ private:
+  Clock::time_point deadline_ = Clock::time_point::max();
+  std::atomic<bool> aborted_ = false;
+  mutable std::mutex lossMutex_;
+  std::optional<Loss> loss_;
+};
+
+// Gloo's messages begin with the path of its source file.
+std::string withoutSourcePlace(const std::string& text);
+
+}  // namespace bloomery::comm

@@ -11,11 +11,12 @@ import json
 import time
 from pathlib import Path
 
-import bloomery
-from bloomery import NeuralNetClassifier, zoo
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
+
+import bloomery
+from bloomery import NeuralNetClassifier, zoo
 
 HERE = Path(__file__).resolve().parent
 

@@ -33,6 +33,11 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
         return int(self._call_java("numClasses"))
 
     @property
+    def numParameters(self) -> int:
+        """How many numbers training adjusted."""
+        return int(self._call_java("numParameters"))
+
+    @property
     def summary(self) -> TrainingSummary:
         """How the training went; it is saved with the model."""
         return TrainingSummary(self._call_java("summary").toJson())

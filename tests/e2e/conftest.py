@@ -1,0 +1,52 @@
+"""A Spark of two executor processes on this machine, as a cluster has them."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy
+import pyspark
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import bloomery
+
+LOG4J = Path(__file__).resolve().parents[2] / "examples" / "log4j2.properties"
+
+
+@pytest.fixture(scope="session")
+def spark():
+    os.environ.setdefault("SPARK_HOME", pyspark.__path__[0])
+    quiet = f"-Dlog4j2.configurationFile=file:{LOG4J}"
+    builder = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .appName("e2e")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.extraJavaOptions", quiet)
+        .config("spark.executor.extraJavaOptions", quiet)
+    )
+    session = bloomery.configure(builder).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def digits(spark) -> DataFrame:
+    """Images of 8x8 bytes on 7 partitions, each with one bright quarter that tells its class."""
+    random = numpy.random.default_rng(3)
+    labels = numpy.arange(2000) % 4
+    images = random.integers(0, 100, (2000, 2, 4, 2, 4), dtype=numpy.uint8)
+    for image, label in zip(images, labels, strict=True):
+        image[label // 2, :, label % 2, :] += 100
+    rows = [(bytearray(image.tobytes()), int(label)) for image, label in zip(images, labels, strict=True)]
+    return spark.createDataFrame(rows, "image binary, label int").repartition(7).persist()
+
+
+NOTHING_ALIVE = {"handles": 0, "arrowBytes": 0, "threads": 0, "predictors": 0, "jvmArrowBytes": 0}
+
+
+def alive_on_executors(spark) -> list[dict[str, int]]:
+    """What is alive in the executors' JVMs, asked by enough tasks to reach both."""
+    answers = spark.range(0, 8, 1, 8).selectExpr("java_method('io.bloomery.Diagnostics', 'liveResources') AS alive")
+    return [json.loads(row.alive) for row in answers.collect()]

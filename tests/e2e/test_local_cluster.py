@@ -1,0 +1,61 @@
+"""A fit on two executor processes: it learns, leaves nothing behind, and stops when it is told to."""
+
+import threading
+import time
+
+import pytest
+from conftest import NOTHING_ALIVE, alive_on_executors
+
+import bloomery
+from bloomery import NeuralNetClassifier, Sequential
+from bloomery import layers as L
+
+NETWORK = Sequential(
+    L.Input(8, 8, 1, dtype="uint8", scale=1 / 255),
+    L.Conv2D(8, 3, activation="relu"),
+    L.MaxPool2D(2),
+    L.Flatten(),
+    L.Dense(4, activation="softmax"),
+)
+
+
+def classifier(**params) -> NeuralNetClassifier:
+    return NeuralNetClassifier(
+        network=NETWORK, featuresCol="image", optimizer="adam", metrics=["accuracy"], numWorkers=2, verbose=0, **params
+    )
+
+
+def test_fit_and_transform_on_two_executors(spark, digits):
+    model = classifier(batchSize=16, epochs=4, seed=2).fit(digits)
+    history = model.summary.history
+    assert [epoch["samples"] for epoch in history] == [2000] * 4
+    assert history[-1]["metrics"]["accuracy"] > 0.95
+    assert model.transform(digits).where("prediction = label").count() > 1900
+    assert alive_on_executors(spark) == [NOTHING_ALIVE] * 8
+
+
+def test_user_error_on_an_executor_is_tried_once_and_leaves_nothing(spark, digits):
+    with pytest.raises(bloomery.UserError, match=r"Label out of range: 40.*row \d+ of partition \d+"):
+        classifier(epochs=1).fit(digits.selectExpr("image", "if(label = 3, 40, label) AS label"))
+    assert alive_on_executors(spark) == [NOTHING_ALIVE] * 8
+
+
+def test_cancelled_fit_ends_within_two_seconds_and_leaves_nothing(spark, digits):
+    cancelled = []
+
+    def cancel():
+        time.sleep(5)
+        cancelled.append(time.monotonic())
+        spark.sparkContext.cancelAllJobs()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    with pytest.raises(bloomery.Cancelled):
+        classifier(batchSize=4, epochs=1_000_000).fit(digits)
+    took = time.monotonic() - cancelled[0]
+    thread.join()
+    assert took < 2
+    deadline = cancelled[0] + 2
+    while alive_on_executors(spark) != [NOTHING_ALIVE] * 8:
+        assert time.monotonic() < deadline + 1  # asking takes time as well
+    assert classifier(batchSize=16, epochs=1).fit(digits).summary.history[0]["samples"] == 2000

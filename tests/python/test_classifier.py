@@ -1,0 +1,160 @@
+"""The estimator: its params, its keywords, and a fit on small data."""
+
+import json
+
+import pytest
+from conftest import NOTHING_ALIVE, classifier, live_resources, small_network
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.sql.functions import col, udf, when
+
+import bloomery
+from bloomery import NeuralNetClassifier, Sequential
+from bloomery import layers as L
+
+
+def test_params_are_the_jvms(spark):
+    ours = NeuralNetClassifier()
+    theirs = {param.name(): param.doc() for param in ours._java_obj.params()}
+    assert {param.name: param.doc for param in ours.params} == theirs
+
+
+def test_defaults_come_from_the_jvm(spark):
+    estimator = NeuralNetClassifier()
+    assert (estimator.getNumWorkers(), estimator.getVerbose(), estimator.getSlotTimeout()) == (1, 1, 120.0)
+    assert (estimator.getFeaturesCol(), estimator.getLabelCol()) == ("features", "label")
+    assert not estimator.isDefined("epochs")
+
+
+def test_every_param_has_keyword_setter_and_getter(spark):
+    values = {str: "text", int: 3, float: 0.5, bool: True}
+    special = {"network": small_network(), "metrics": ["accuracy"], "optimizer": "sgd"}
+    kinds = {"toInt": int, "toFloat": float, "toBoolean": bool, "toString": str}
+    for param in NeuralNetClassifier().params:
+        value = special.get(param.name) or values[kinds[param.typeConverter.__name__]]
+        capital = param.name[0].upper() + param.name[1:]
+        by_keyword = NeuralNetClassifier(**{param.name: value})
+        by_setter = getattr(NeuralNetClassifier(), f"set{capital}")(value)
+        for estimator in (by_keyword, by_setter):
+            assert getattr(estimator, f"get{capital}")() == value, param.name
+
+
+def test_keywords_may_be_snake_case(spark):
+    estimator = NeuralNetClassifier(features_col="image", global_batch_size=96, num_workers=2)
+    assert (estimator.getFeaturesCol(), estimator.getGlobalBatchSize(), estimator.getNumWorkers()) == ("image", 96, 2)
+
+
+def test_unknown_keyword_suggests_the_nearest(spark):
+    with pytest.raises(TypeError, match=r"^Unknown keyword of NeuralNetClassifier: epoch, nearest known: epochs$"):
+        NeuralNetClassifier(epoch=3)
+    with pytest.raises(TypeError, match="nearest known: batchSize"):
+        NeuralNetClassifier(batch_sise=3)
+
+
+def test_same_param_twice_is_refused(spark):
+    with pytest.raises(TypeError, match="has a param twice: batchSize"):
+        NeuralNetClassifier(batchSize=1, batch_size=2)
+
+
+def test_positional_arguments_are_refused(spark):
+    with pytest.raises(TypeError):
+        NeuralNetClassifier(small_network())
+
+
+def test_optimizer_may_be_a_dict(spark):
+    estimator = NeuralNetClassifier(optimizer={"kind": "adam", "learning_rate": 0.01, "beta_1": 0.8})
+    assert json.loads(estimator.getOptimizer()) == {"kind": "adam", "learningRate": 0.01, "beta1": 0.8}
+
+
+def test_fit_learns_and_reports_each_epoch(spark, model):
+    history = model.summary.history
+    assert [epoch["epoch"] for epoch in history] == [1, 2, 3, 4, 5]
+    assert all(epoch["samples"] == 480 for epoch in history)
+    assert history[-1]["loss"] < history[0]["loss"]
+    assert history[-1]["metrics"]["accuracy"] > 0.95
+    assert history[-1]["validation"]["metrics"]["accuracy"] > 0.95
+    assert model.summary.numWorkers == 2
+    assert model.summary.totalSeconds > 0
+
+
+def test_nothing_native_is_left_after_a_fit(spark, model):
+    assert live_resources(spark) == NOTHING_ALIVE
+
+
+def test_same_seed_gives_the_same_bits(spark, blobs):
+    first, second = (classifier(epochs=2, seed=5).fit(blobs).weights() for _ in range(2))
+    assert all((first[name] == second[name]).all() for name in first)
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"featuresCol": "feature"}, "featuresCol names a column that is not there: feature"),
+        ({"labelCol": "features"}, "labelCol names a column of the wrong type"),
+        ({"optimizer": "adadelt"}, "nearest known: adadelta"),
+        ({"metrics": ["acuracy"]}, "nearest known: accuracy"),
+        ({"batchSize": 0}, "batchSize"),
+        ({"globalBatchSize": 32}, "globalBatchSize"),
+        ({"numWorkers": 3}, "More workers than task slots"),
+        ({"network": Sequential(L.Input(5), L.Dense(3, "softmax"))}, "row"),
+        ({"network": small_network(classes=2)}, "Label out of range"),
+    ],
+)
+def test_bad_input_is_a_user_error_without_a_java_stack(spark, blobs, params, sentence):
+    with pytest.raises(bloomery.UserError) as caught:
+        classifier(**params).fit(blobs)
+    assert sentence in str(caught.value)
+    assert "\tat " not in str(caught.value)
+    assert live_resources(spark) == NOTHING_ALIVE
+
+
+def test_network_must_be_set(spark, blobs):
+    with pytest.raises(bloomery.UserError, match="No network"):
+        NeuralNetClassifier(verbose=0).fit(blobs)
+
+
+def test_null_label_names_partition_and_row(spark, blobs):
+    holed = blobs.withColumn("label", when(col("held"), None).otherwise(col("label")))
+    with pytest.raises(bloomery.UserError, match=r"row \d+ of partition \d+"):
+        classifier().fit(holed)
+
+
+def test_exception_of_a_python_udf_arrives_as_itself(spark, blobs):
+    @udf("int")
+    def broken(label):
+        raise ValueError("no such digit")
+
+    with pytest.raises(Exception, match="no such digit") as caught:
+        classifier().fit(blobs.withColumn("label", broken(col("label"))))
+    assert not isinstance(caught.value, bloomery.BloomeryError)
+
+
+def test_works_in_a_pipeline_that_is_saved_and_loaded(spark, blobs, tmp_path):
+    fitted = Pipeline(stages=[classifier(epochs=2)]).fit(blobs)
+    fitted.write().save(str(tmp_path / "pipeline"))
+    loaded = PipelineModel.load(str(tmp_path / "pipeline"))
+    assert isinstance(loaded.stages[0], bloomery.NeuralNetClassificationModel)
+    assert (
+        loaded.transform(blobs).select("prediction").collect() == fitted.transform(blobs).select("prediction").collect()
+    )
+
+
+def test_works_in_a_cross_validator(spark, blobs):
+    estimator = classifier(epochs=1, numWorkers=1)
+    grid = ParamGridBuilder().addGrid(estimator.learningRate, [0.0, 0.05]).build()
+    evaluator = MulticlassClassificationEvaluator(metricName="accuracy")
+    tuned = CrossValidator(estimator=estimator, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2).fit(blobs)
+    assert tuned.avgMetrics[1] > tuned.avgMetrics[0]
+    assert isinstance(tuned.bestModel, bloomery.NeuralNetClassificationModel)
+
+
+def test_estimator_survives_saving(spark, tmp_path):
+    estimator = classifier(epochs=7)
+    estimator.save(str(tmp_path / "estimator"))
+    loaded = NeuralNetClassifier.load(str(tmp_path / "estimator"))
+    assert loaded.uid == estimator.uid
+    assert loaded.getNetwork() == small_network()
+    assert {p.name: v for p, v in loaded.extractParamMap().items()} == {
+        p.name: v for p, v in estimator.extractParamMap().items()
+    }

@@ -7,7 +7,8 @@ target_compile_features(bloomery_options INTERFACE cxx_std_20)
 target_include_directories(bloomery_options INTERFACE "${PROJECT_SOURCE_DIR}/native")
 target_compile_options(bloomery_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
-  -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique -ffp-contract=off)
+  -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique -ffp-contract=off
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 if(BLOOMERY_SANITIZE)
   target_compile_options(bloomery_options INTERFACE -fsanitize=${BLOOMERY_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(bloomery_options INTERFACE -fsanitize=${BLOOMERY_SANITIZE})

@@ -49,8 +49,8 @@ Json readHeader(std::span<const std::byte> bytes) {
     throw UserError(message("Not safetensors: header of ", headerBytes, " bytes, at most ", kMaxHeaderBytes));
   }
   if (headerBytes > bytes.size() - kLengthBytes) {
-    throw UserError(message("Safetensors are truncated: header of ", headerBytes, " bytes, found ",
-                            bytes.size() - kLengthBytes));
+    throw UserError(
+        message("Safetensors are truncated: header of ", headerBytes, " bytes, found ", bytes.size() - kLengthBytes));
   }
   const char* text = reinterpret_cast<const char*>(bytes.data()) + kLengthBytes;
   return parseJson(std::string(text, headerBytes), "safetensors header");
@@ -66,8 +66,8 @@ Entry readEntry(const std::string& name, const Json& json, size_t dataBytes) {
   entry.begin = static_cast<size_t>(offsets[0]);
   entry.end = static_cast<size_t>(offsets[1]);
   if (entry.end > dataBytes) {
-    throw UserError(message("Safetensors are truncated: tensor '", name, "' ends at byte ", entry.end, ", found ",
-                            dataBytes));
+    throw UserError(
+        message("Safetensors are truncated: tensor '", name, "' ends at byte ", entry.end, ", found ", dataBytes));
   }
   return entry;
 }

@@ -32,13 +32,20 @@ ToFloat choose() {
 
 ToFloat toFloat(DType type) {
   switch (type) {
-    case DType::kFloat32: return choose<float>();
-    case DType::kFloat64: return choose<double>();
-    case DType::kUint8: return choose<uint8_t>();
-    case DType::kInt8: return choose<int8_t>();
-    case DType::kInt16: return choose<int16_t>();
-    case DType::kInt32: return choose<int32_t>();
-    case DType::kInt64: return choose<int64_t>();
+    case DType::kFloat32:
+      return choose<float>();
+    case DType::kFloat64:
+      return choose<double>();
+    case DType::kUint8:
+      return choose<uint8_t>();
+    case DType::kInt8:
+      return choose<int8_t>();
+    case DType::kInt16:
+      return choose<int16_t>();
+    case DType::kInt32:
+      return choose<int32_t>();
+    case DType::kInt64:
+      return choose<int64_t>();
   }
   throw InternalError(message("Unknown element type: ", static_cast<int>(type)));
 }

@@ -45,7 +45,8 @@ int64_t Order::at(int64_t position) const {
 
   Permutation rows(static_cast<uint64_t>(rowsInWindow), mixKey(key_, static_cast<uint64_t>(window)));
   int64_t row = static_cast<int64_t>(rows.at(static_cast<uint64_t>(position - firstRow)));
-  if (window == shortWindow && row >= (shortPlace_ - firstPlace + 1) * rowsPerBlock_ - missingRows_) row += missingRows_;
+  if (window == shortWindow && row >= (shortPlace_ - firstPlace + 1) * rowsPerBlock_ - missingRows_)
+    row += missingRows_;
 
   uint64_t block = blocks_.at(static_cast<uint64_t>(firstPlace + row / rowsPerBlock_));
   return static_cast<int64_t>(block) * rowsPerBlock_ + row % rowsPerBlock_;

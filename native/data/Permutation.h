@@ -18,7 +18,7 @@ class Permutation {
 
   uint64_t size_;
   uint64_t key_;
-  int lowBits_;   // the network's two halves; together they hold every index below `size`
+  int lowBits_;  // the network's two halves; together they hold every index below `size`
   int highBits_;
 };
 

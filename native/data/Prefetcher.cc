@@ -36,8 +36,8 @@ struct Prefetcher::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Batch> ring;
-  size_t first = 0;  // oldest assembled batch
-  size_t count = 0;  // assembled batches that were not taken
+  size_t first = 0;                 // oldest assembled batch
+  size_t count = 0;                 // assembled batches that were not taken
   std::unique_ptr<StepRows> steps;  // null: no epoch, or its last batch is assembled
   std::exception_ptr error;
   PrefetchTimes times;

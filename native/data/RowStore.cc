@@ -42,7 +42,8 @@ std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {
 void RowStore::addChunk() {
   Chunk chunk(static_cast<std::byte*>(std::aligned_alloc(kAlignment, chunkBytes_)));
   if (chunk == nullptr) {
-    throw ResourceError(message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
+    throw ResourceError(
+        message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
   }
   chunks_.push_back(std::move(chunk));
 }

@@ -49,8 +49,8 @@ void GlooCommunicator::run(const char* operation, size_t bytes, Timeout timeout,
       throw ResourceError(message("Out of memory during ", what()));
     }
     std::string lost = loss ? message("rank ", loss->rank) : "another worker";
-    throw PeerLost(message("Lost contact with ", lost, " during ", what(), ", timeout ", timeout.count(), " ms: ",
-                           loss ? loss->reason : withoutSourcePlace(error.what())));
+    throw PeerLost(message("Lost contact with ", lost, " during ", what(), ", timeout ", timeout.count(),
+                           " ms: ", loss ? loss->reason : withoutSourcePlace(error.what())));
   }
 }
 

@@ -2,8 +2,11 @@
 
 #include <gloo/transport/tcp/pair.h>
 #include <gloo/transport/tcp/unbound_buffer.h>
+#include <sys/socket.h>
 
+#include <cerrno>
 #include <condition_variable>
+#include <cstring>
 
 #include "base/Error.h"
 
@@ -15,15 +18,18 @@ namespace tcp = gloo::transport::tcp;
 class MeshBuffer : public tcp::UnboundBuffer {
  public:
   MeshBuffer(std::shared_ptr<Mesh> mesh, void* data, size_t bytes)
-      : tcp::UnboundBuffer(mesh, data, bytes), mesh_(*mesh) {}
+      : tcp::UnboundBuffer(mesh, data, bytes), mesh_(*mesh) {
+    mesh_.enter(this);
+  }
+  ~MeshBuffer() override { mesh_.leave(this); }
 
   bool waitRecv(int* rank, std::chrono::milliseconds) override {
-    wait(recvCv_, recvCompletions_, source_, "sent nothing");
+    wait(recvCv_, recvCompletions_, source_, "it sent nothing in time");
     if (rank != nullptr) *rank = recvRank_;
     return true;
   }
   bool waitSend(int* rank, std::chrono::milliseconds) override {
-    wait(sendCv_, sendCompletions_, target_, "took nothing");
+    wait(sendCv_, sendCompletions_, target_, "it took nothing in time");
     if (rank != nullptr) *rank = sendRank_;
     return true;
   }
@@ -43,17 +49,16 @@ class MeshBuffer : public tcp::UnboundBuffer {
  private:
   void wait(std::condition_variable& changed, int& completions, int peer, const char* complaint) {
     std::unique_lock lock(m_);
-    bool over = changed.wait_until(lock, mesh_.deadline(), [&] { return completions > 0 || ex_ != nullptr; });
+    changed.wait_until(lock, mesh_.deadline(), [&] { return completions > 0 || ex_ != nullptr; });
     if (completions > 0) {
       --completions;
       return;
     }
-    if (over) std::rethrow_exception(ex_);
-    // Failing the pairs comes back to this buffer, so it must not be locked.
-    lock.unlock();
-    mesh_.lose(peer, message("it ", complaint, " in time"));
-    mesh_.close();
-    throw gloo::IoException("An operation took too long");
+    if (ex_ == nullptr) {
+      mesh_.lose(peer, complaint);
+      throw gloo::IoException(complaint);
+    }
+    std::rethrow_exception(ex_);
   }
 
   Mesh& mesh_;  // the base class shares in it
@@ -88,9 +93,10 @@ class MeshPair : public tcp::Pair {
  protected:
   void changeState(state next) noexcept override {
     if (next == CLOSED && ex_ != nullptr) {
-      noteLoss();
+      tellMesh();
       wake(rx_.ubuf);
       for (const tcp::Op& sending : tx_) wake(sending.ubuf);
+      resetOnClose();
     }
     tcp::Pair::changeState(next);
   }
@@ -101,12 +107,19 @@ class MeshPair : public tcp::Pair {
     if (alive) static_cast<MeshBuffer*>(alive.operator->())->fail(ex_);
   }
 
-  void noteLoss() const {
+  void tellMesh() const {
     try {
       std::rethrow_exception(ex_);
     } catch (const std::exception& error) {
-      mesh_.lose(rank_, withoutSourcePlace(error.what()));
+      std::string reason = withoutSourcePlace(error.what());
+      mesh_.lose(rank_, reason);
+      if (reason.ends_with(std::strerror(ECONNRESET))) mesh_.wakeAll(ex_);
     }
+  }
+
+  void resetOnClose() const {
+    linger atOnce = {.l_onoff = 1, .l_linger = 0};
+    if (fd_ >= 0) setsockopt(fd_, SOL_SOCKET, SO_LINGER, &atOnce, sizeof(atOnce));
   }
 
   Mesh& mesh_;  // owns this pair
@@ -118,7 +131,7 @@ Mesh::Mesh(std::shared_ptr<tcp::Device> device, int ownRank, int numRanks)
     : tcp::Context(std::move(device), ownRank, numRanks) {
   setTimeout(std::chrono::hours(1));  // of the transport itself; every wait of ours ends earlier
   for (int peer = 0; peer < size; ++peer) {
-    if (peer != rank) createPair(peer);
+    if (peer != rank) Mesh::createPair(peer);
   }
 }
 
@@ -166,6 +179,23 @@ void Mesh::lose(int peer, const std::string& reason) {
 std::optional<Mesh::Loss> Mesh::firstLoss() const {
   std::lock_guard lock(lossMutex_);
   return loss_;
+}
+
+void Mesh::enter(MeshBuffer* buffer) {
+  std::lock_guard lock(buffersMutex_);
+  if (doom_ != nullptr) std::rethrow_exception(doom_);
+  buffers_.push_back(buffer);
+}
+
+void Mesh::leave(MeshBuffer* buffer) {
+  std::lock_guard lock(buffersMutex_);
+  std::erase(buffers_, buffer);
+}
+
+void Mesh::wakeAll(std::exception_ptr reason) {
+  std::lock_guard lock(buffersMutex_);
+  doom_ = reason;
+  for (MeshBuffer* buffer : buffers_) buffer->fail(reason);
 }
 
 std::string withoutSourcePlace(const std::string& text) {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,11 +17,16 @@
 
 namespace bloomery::comm {
 
+class MeshBuffer;
+
 // What Gloo leaves undone, and where it is done here:
 // - A pair that fails wakes the buffers whose transfer has not begun, but forgets the transfer under way (`rx_`, `tx_`
-//   in its pair.cc): a wait for it would sleep till its time-out although the peer is gone. MeshPair wakes that, too.
+//   in its pair.cc): a wait for it would sleep till its time-out although the peer is gone. MeshPair wakes it, too.
 // - `closeConnections` wakes nobody. `signalException`, on the other hand, ends each pair with an error, which closes
-//   the sockets, so that the peers see the end at once, and, with MeshPair, wakes every local wait: that is `abort`.
+//   the sockets and, with MeshPair, wakes every local wait: that is `close`.
+// - A rank that waits for a second one does not learn that a third has failed. So a pair that ends with an error resets
+//   its connection, while one that ends in order just closes it; a reset wakes every wait of the peer, whoever it waits
+//   for, and the peer in its turn resets its other connections: all ranks know within milliseconds.
 // - Whatever is thrown on the transport's own thread (a peer that sends what nobody asked for is enough) would end the
 //   process. MeshPair turns it into a failure of the pair.
 // - Time-outs are per wait, of which an operation makes many. MeshBuffer waits till the operation's deadline instead.
@@ -54,14 +60,24 @@ class Mesh : public gloo::transport::tcp::Context {
   std::optional<Loss> firstLoss() const;
   void lose(int peer, const std::string& reason);
 
+  // Fails the waits of all buffers. Takes no pair's mutex, so that the transport's thread may call it.
+  void wakeAll(std::exception_ptr reason);
+
   std::unique_ptr<gloo::transport::Pair>& createPair(int peer) override;
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data, size_t bytes) override;
 
  private:
+  friend class MeshBuffer;
+  void enter(MeshBuffer* buffer);
+  void leave(MeshBuffer* buffer);
+
   Clock::time_point deadline_ = Clock::time_point::max();
   std::atomic<bool> aborted_ = false;
   mutable std::mutex lossMutex_;
   std::optional<Loss> loss_;
+  std::mutex buffersMutex_;  // taken before a buffer's own
+  std::vector<MeshBuffer*> buffers_;
+  std::exception_ptr doom_;  // fails buffers that are yet to come
 };
 
 // Gloo's messages begin with the path of its source file.

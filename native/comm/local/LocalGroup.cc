@@ -41,7 +41,7 @@ class Group {
   std::condition_variable changed_;
   std::vector<Part> parts_;
   uint64_t round_ = 0;
-  int lost_ = -1;      // the rank that made the group useless
+  int lost_ = -1;       // the rank that made the group useless
   std::string reason_;  // empty: the group works
 };
 
@@ -90,7 +90,8 @@ void Group::meet(int rank, Part part, int root, Timeout timeout, Work work) {
   }
   const uint64_t round = round_;
   if (!changed_.wait_for(lock, timeout, [&] { return round_ != round || !reason_.empty(); })) {
-    loseLocked(static_cast<int>(missing() - parts_.begin()), message("it did not come within ", timeout.count(), " ms"));
+    loseLocked(static_cast<int>(missing() - parts_.begin()),
+               message("it did not come within ", timeout.count(), " ms"));
   }
   if (round_ == round) fail(rank, part);
 }

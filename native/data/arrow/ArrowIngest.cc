@@ -148,9 +148,7 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
 
   const auto& arrays = batch->columns();
   auto array = [&](int index) { return index < 0 ? nullptr : arrays[static_cast<size_t>(index)].get(); };
-  auto numbers = [&](int index) {
-    return index < 0 ? std::nullopt : std::make_optional<NumberColumn>(*array(index));
-  };
+  auto numbers = [&](int index) { return index < 0 ? std::nullopt : std::make_optional<NumberColumn>(*array(index)); };
   FeatureColumn features(*array(state.featuresIndex), state.format);
   std::optional<NumberColumn> labels = numbers(state.labelIndex), weights = numbers(state.weightIndex);
   const auto* indicators = static_cast<const arrow::BooleanArray*>(array(state.validationIndex));

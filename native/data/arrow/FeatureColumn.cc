@@ -134,13 +134,20 @@ FeatureColumn::Convert FeatureColumn::converter(const arrow::DataType& from, DTy
   return withNumberType(from, [&](auto zero) -> Convert {
     using From = decltype(zero);
     switch (to) {
-      case DType::kFloat32: return convertAll<From, float>;
-      case DType::kFloat64: return convertAll<From, double>;
-      case DType::kUint8: return convertAll<From, uint8_t>;
-      case DType::kInt8: return convertAll<From, int8_t>;
-      case DType::kInt16: return convertAll<From, int16_t>;
-      case DType::kInt32: return convertAll<From, int32_t>;
-      case DType::kInt64: return convertAll<From, int64_t>;
+      case DType::kFloat32:
+        return convertAll<From, float>;
+      case DType::kFloat64:
+        return convertAll<From, double>;
+      case DType::kUint8:
+        return convertAll<From, uint8_t>;
+      case DType::kInt8:
+        return convertAll<From, int8_t>;
+      case DType::kInt16:
+        return convertAll<From, int16_t>;
+      case DType::kInt32:
+        return convertAll<From, int32_t>;
+      case DType::kInt64:
+        return convertAll<From, int64_t>;
     }
     throw InternalError(message("Unknown element type: ", static_cast<int>(to)));
   });
@@ -178,7 +185,8 @@ void FeatureColumn::copyNumbers(Range range, std::byte* to, const RowPlace& plac
       if (numbers_->isNull(range.begin + i)) throw UserError(message("Feature is null: element ", i, ", ", place));
     }
   }
-  const auto* from = static_cast<const std::byte*>(numbers_->values()) + static_cast<size_t>(range.begin) * numberBytes_;
+  const auto* from =
+      static_cast<const std::byte*>(numbers_->values()) + static_cast<size_t>(range.begin) * numberBytes_;
   int64_t bad = convert_(from, range.length, to);
   if (bad >= 0) {
     throw UserError(message("Feature does not fit ", nameOf(format_.featureType), ": ",

@@ -16,17 +16,28 @@ bool isNumber(const arrow::DataType& type);
 template <typename Function>
 auto withNumberType(const arrow::DataType& type, Function function) {
   switch (type.id()) {
-    case arrow::Type::INT8: return function(int8_t{});
-    case arrow::Type::UINT8: return function(uint8_t{});
-    case arrow::Type::INT16: return function(int16_t{});
-    case arrow::Type::UINT16: return function(uint16_t{});
-    case arrow::Type::INT32: return function(int32_t{});
-    case arrow::Type::UINT32: return function(uint32_t{});
-    case arrow::Type::INT64: return function(int64_t{});
-    case arrow::Type::UINT64: return function(uint64_t{});
-    case arrow::Type::FLOAT: return function(float{});
-    case arrow::Type::DOUBLE: return function(double{});
-    default: throw InternalError(message("Not a number type: ", type.ToString()));
+    case arrow::Type::INT8:
+      return function(int8_t{});
+    case arrow::Type::UINT8:
+      return function(uint8_t{});
+    case arrow::Type::INT16:
+      return function(int16_t{});
+    case arrow::Type::UINT16:
+      return function(uint16_t{});
+    case arrow::Type::INT32:
+      return function(int32_t{});
+    case arrow::Type::UINT32:
+      return function(uint32_t{});
+    case arrow::Type::INT64:
+      return function(int64_t{});
+    case arrow::Type::UINT64:
+      return function(uint64_t{});
+    case arrow::Type::FLOAT:
+      return function(float{});
+    case arrow::Type::DOUBLE:
+      return function(double{});
+    default:
+      throw InternalError(message("Not a number type: ", type.ToString()));
   }
 }
 

@@ -25,4 +25,7 @@ LossSums softmaxCrossEntropy(const TensorView& logits, std::span<const int32_t> 
 // out[row] = softmax(logits[row]) for numRows rows; both [*, classes], may be the same memory.
 void softmaxRows(const float* logits, int64_t numRows, int64_t classes, float* out);
 
+// For a softmax inside a network: turns the gradients of its output into those of its input, in place.
+void softmaxRowsBackward(const float* softmax, int64_t numRows, int64_t classes, float* gradients);
+
 }  // namespace bloomery::nn

@@ -1,6 +1,7 @@
 // A network made ready to run for one batch size: every primitive, buffer and weight layout is chosen once, and then
-// forward and backward only run. A plan owns its activations, never the parameters or gradients. It is used by one
-// thread at a time; threads of its own come from the OpenMP team of the calling thread.
+// forward and backward only run, without allocating. A plan owns its activations, never the parameters or gradients.
+// It is used by one thread at a time; threads of its own come from the OpenMP team of the calling thread, whose size
+// (omp_set_num_threads) must be the same when the plan is made and when it runs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace bloomery::nn {
 
-// What one pass works on; borrowed from whoever assembled the batch.
+// What one pass works on; borrowed from whoever assembled the batch, until backward (or the next forward) has returned.
 struct BatchInput {
   const float* features = nullptr;    // [batch, input shape], channels last, scaled; rows beyond numRows are ignored
   std::span<const uint64_t> rowIds;   // [numRows] behind everything random
@@ -33,15 +34,16 @@ class Plan {
   virtual void forward(const BatchInput& batch, Mode mode) = 0;
 
   // [batch, classes] of the last forward, before the final softmax when the network ends in one; else the output.
-  virtual TensorView logits() = 0;
+  virtual const TensorView& logits() const = 0;
 
   // [batch, classes]: where the loss writes its gradient with respect to the logits, before backward. Rows beyond
   // numRows must be zero.
-  virtual TensorView logitGradients() = 0;
+  virtual const TensorView& logitGradients() const = 0;
 
   // Overwrites every slice of the gradient arena with the gradient of the last forward (training mode).
   virtual void backward(GradientSink& sink) = 0;
 
+  // What the plan itself holds: activations, their gradients, scratch memory.
   virtual size_t memoryBytes() const = 0;
 };
 
@@ -60,7 +62,7 @@ std::unique_ptr<Plan> makeDnnlPlan(const network::Graph& graph, const Arena& par
 std::unique_ptr<Plan> makeReferencePlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients,
                                         const PlanOptions& options);
 
-// Bytes of activations a plan will take, without making it.
+// memoryBytes() of the oneDNN plan, planned on this machine but not allocated.
 size_t estimateActivationBytes(const network::Graph& graph, int64_t batchSize, bool training);
 
 }  // namespace bloomery::nn

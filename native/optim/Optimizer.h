@@ -9,9 +9,12 @@
 #include <variant>
 
 #include "base/Json.h"
+#include "base/Simd.h"
 
 namespace bloomery::optim {
 
+// The updates are Keras's: SGD scales the gradient by the learning rate before it enters the velocity, and Adam adds
+// epsilon to the root of the uncorrected variance. Momenta and decays lie in [0, 1), the rest above 0.
 struct Sgd {
   static constexpr const char* kKind = "sgd";
   double learningRate = 0.01;
@@ -55,6 +58,6 @@ class Optimizer {
 };
 
 // numFloats: size of the whole parameter arena.
-std::unique_ptr<Optimizer> makeOptimizer(const OptimizerSpec& spec, size_t numFloats);
+std::unique_ptr<Optimizer> makeOptimizer(const OptimizerSpec& spec, size_t numFloats, SimdLevel level = simdLevel());
 
 }  // namespace bloomery::optim

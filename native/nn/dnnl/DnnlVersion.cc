@@ -14,18 +14,15 @@ std::string dnnlVersion() {
 std::string dnnlInstructionSet() {
   switch (dnnl::get_effective_cpu_isa()) {
     case dnnl::cpu_isa::sse41:
-      return "sse4.1";
+      return "SSE4.1";
     case dnnl::cpu_isa::avx:
-      return "avx";
+      return "AVX";
     case dnnl::cpu_isa::avx2:
-      return "avx2";
     case dnnl::cpu_isa::avx2_vnni:
     case dnnl::cpu_isa::avx2_vnni_2:
-      return "avx2-vnni";
-    case dnnl::cpu_isa::isa_default:
-      return "default";
+      return "AVX2";
     default:
-      return "avx512 or newer";
+      return "AVX-512";
   }
 }
 

@@ -1,0 +1,126 @@
+#include "nn/dnnl/PlanBuilder.h"
+
+namespace bloomery::nn {
+
+namespace {
+
+using DataType = dnnl::memory::data_type;
+using Tag = dnnl::memory::format_tag;
+
+// Far beyond the number of steps: the backward pass of a step comes as long after this as its forward pass before it.
+constexpr int kTurn = 1 << 24;
+
+class Reorder final : public Step {
+ public:
+  Reorder(const Edge& from, const Edge& to, PlanBuilder& builder)
+      : forward_(builder.reorder(Phase::kForward, from.value, to.value)) {
+    if (to.gradient) backward_.push_back(builder.reorder(Phase::kBackward, to.gradient, from.gradient));
+  }
+  void forward(const Pass& pass) override { forward_.run(pass.stream); }
+  void backward(const Pass& pass) override {
+    for (const Operation& operation : backward_) operation.run(pass.stream);
+  }
+
+ private:
+  Operation forward_;
+  std::vector<Operation> backward_;
+};
+
+// The backward half of a ReLU that was fused into the forward pass of the step before.
+class ReluBackward final : public Step {
+ public:
+  ReluBackward(const Edge& edge, PlanBuilder& builder) : backward_(plan(edge, builder)) {}
+  void forward(const Pass&) override {}
+  void backward(const Pass& pass) override { backward_.run(pass.stream); }
+
+ private:
+  static Operation plan(const Edge& edge, PlanBuilder& builder) {
+    constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+    dnnl::memory::desc desc = edge.value.get_desc();
+    dnnl::eltwise_forward::primitive_desc hint(builder.engine(), dnnl::prop_kind::forward_training, kRelu, desc, desc, 0.0f);
+    dnnl::eltwise_backward::primitive_desc backward(builder.engine(), kRelu, desc, desc, desc, 0.0f, hint,
+                                                    builder.attributes());
+    return builder.operation(
+        Phase::kBackward, backward,
+        {{DNNL_ARG_DST, edge.value}, {DNNL_ARG_DIFF_DST, edge.gradient}, {DNNL_ARG_DIFF_SRC, edge.gradient}});
+  }
+
+  Operation backward_;
+};
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const network::Graph& graph, const Arena* parameters, const Arena* gradients,
+                         const PlanOptions& options)
+    : layout_(graph.parameters().layout()), parameters_(parameters), gradients_(gradients), options_(options) {}
+
+dnnl::prop_kind PlanBuilder::forwardKind() const {
+  return options_.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+}
+
+dnnl::memory::desc PlanBuilder::canonical(const Shape& shape) const {
+  if (shape.rank() != 3) return {{options_.batchSize, shape.numElements()}, DataType::f32, Tag::ab};
+  // With one channel both orders are the same bytes, and oneDNN's first-layer kernels look for nchw.
+  return {{options_.batchSize, shape[2], shape[0], shape[1]}, DataType::f32, shape[2] == 1 ? Tag::nchw : Tag::nhwc};
+}
+
+dnnl::memory::desc PlanBuilder::image(const Shape& shape) const {
+  return {{options_.batchSize, shape[2], shape[0], shape[1]}, DataType::f32, Tag::any};
+}
+
+dnnl::primitive_attr PlanBuilder::attributes() const {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+dnnl::memory PlanBuilder::slice(const Arena* arena, const network::Node& node, size_t index,
+                                const dnnl::memory::desc& desc) const {
+  check(index < node.numParameters, "No such parameter: ", index, " of layer ", node.name);
+  const Slice& slice = layout_.slices()[node.firstParameter + index];
+  check(desc.get_size() == slice.size * sizeof(float), "Parameter does not fit its descriptor: ", slice.name);
+  return {desc, engine_, arena == nullptr ? DNNL_MEMORY_NONE : arena->view(slice).data};
+}
+
+dnnl::memory PlanBuilder::parameter(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const {
+  return slice(parameters_, node, index, desc);
+}
+
+dnnl::memory PlanBuilder::gradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const {
+  return slice(gradients_, node, index, desc);
+}
+
+Edge PlanBuilder::edge(const Shape& shape, const dnnl::memory::desc& desc, bool wantsGradient) {
+  Edge edge{shape, buffers_.add(desc), {}, true, false};
+  if (wantsGradient && options_.training) edge.gradient = buffers_.add(desc);
+  return edge;
+}
+
+Edge PlanBuilder::reordered(const Edge& from, const dnnl::memory::desc& desc) {
+  if (from.value.get_desc() == desc) return from;
+  Edge to = edge(from.shape, desc, static_cast<bool>(from.gradient));
+  to.reluPending = from.reluPending;
+  add(std::make_unique<Reorder>(from, to, *this));
+  return to;
+}
+
+Edge PlanBuilder::settled(const Edge& edge) {
+  if (edge.reluPending && edge.gradient) add(std::make_unique<ReluBackward>(edge, *this));
+  Edge result = edge;
+  result.reluPending = false;
+  return result;
+}
+
+Operation PlanBuilder::reorder(Phase phase, const dnnl::memory& from, const dnnl::memory& to) {
+  dnnl::reorder::primitive_desc desc(engine_, from.get_desc(), engine_, to.get_desc(), attributes());
+  return operation(phase, desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+void PlanBuilder::use(Phase phase, const dnnl::memory& memory) {
+  int step = static_cast<int>(steps_.size());
+  buffers_.use(memory, phase == Phase::kForward ? step : 2 * kTurn - step);
+}
+
+void PlanBuilder::add(std::unique_ptr<Step> step, const network::Node* node) { steps_.push_back({std::move(step), node}); }
+
+}  // namespace bloomery::nn

@@ -1,0 +1,75 @@
+// What the plan functions of the layers build with: descriptors, buffers, operations, and the list of steps that
+// becomes the plan. Notes for every buffer in which step it is used. Without arenas it plans sizes only.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "nn/dnnl/Buffers.h"
+#include "nn/dnnl/Operation.h"
+#include "nn/dnnl/Step.h"
+
+namespace bloomery::nn {
+
+enum class Phase { kForward, kBackward };
+
+class PlanBuilder {
+ public:
+  struct PlannedStep {
+    std::unique_ptr<Step> step;
+    const network::Node* node;  // whose parameter gradients are complete after this step's backward, or null
+  };
+
+  PlanBuilder(const network::Graph& graph, const Arena* parameters, const Arena* gradients, const PlanOptions& options);
+
+  const dnnl::engine& engine() const { return engine_; }
+  const PlanOptions& options() const { return options_; }
+  dnnl::prop_kind forwardKind() const;
+
+  // [batch, shape]: dense, channels last.
+  dnnl::memory::desc canonical(const Shape& shape) const;
+  // [batch, channels, height, width] in a layout of oneDNN's choice.
+  dnnl::memory::desc image(const Shape& shape) const;
+  // With the scratch memory that `operation` gives.
+  dnnl::primitive_attr attributes() const;
+
+  // The node's index-th parameter, and its gradient, where they lie in the arenas.
+  dnnl::memory parameter(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
+  dnnl::memory gradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
+
+  Buffers& buffers() { return buffers_; }
+  // A new value and, where wanted in a training plan, its gradient.
+  Edge edge(const Shape& shape, const dnnl::memory::desc& desc, bool wantsGradient);
+  // The same edge in another layout: adds a step that reorders, when there is anything to do.
+  Edge reordered(const Edge& edge, const dnnl::memory::desc& desc);
+  // The same edge with the ReLU's duty done: adds a step when it is pending.
+  Edge settled(const Edge& edge);
+
+  // The step being planned is the next one added. Its operations note the use of their memory by themselves; memory
+  // that it touches otherwise is noted by `use`.
+  template <typename PrimitiveDesc>
+  Operation operation(Phase phase, const PrimitiveDesc& desc, Arguments arguments) {
+    dnnl::memory::desc scratch = desc.scratchpad_desc();
+    if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, buffers_.add(scratch));
+    for (const auto& argument : arguments) use(phase, argument.second);
+    return Operation(dnnl::primitive(desc.get()), std::move(arguments));
+  }
+  Operation reorder(Phase phase, const dnnl::memory& from, const dnnl::memory& to);
+  void use(Phase phase, const dnnl::memory& memory);
+  void add(std::unique_ptr<Step> step, const network::Node* node = nullptr);
+
+  std::vector<PlannedStep> takeSteps() { return std::move(steps_); }
+
+ private:
+  dnnl::memory slice(const Arena* arena, const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
+
+  ArenaLayout layout_;
+  const Arena* parameters_;
+  const Arena* gradients_;
+  PlanOptions options_;
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  Buffers buffers_{engine_};
+  std::vector<PlannedStep> steps_;
+};
+
+}  // namespace bloomery::nn

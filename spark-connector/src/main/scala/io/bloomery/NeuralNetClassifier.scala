@@ -49,9 +49,10 @@ final class NeuralNetClassifier(override val uid: String)
   override def fit(dataset: Dataset[_]): NeuralNetClassificationModel = {
     val started = System.nanoTime()
     transformSchema(dataset.schema, logging = true)
-    checkWorkers(dataset)
+    if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
     val task = TaskJson.training(this)
     val description = Engine.describe(task)
+    TrainJob.check(dataset.sparkSession.sparkContext, $(numWorkers))
     val outcome = TrainJob.run(
       select(dataset),
       TrainRequest(
@@ -60,7 +61,6 @@ final class NeuralNetClassifier(override val uid: String)
         $(numWorkers),
         $(forceRepartition),
         $(connectTimeout),
-        $(stepTimeout),
         $(slotTimeout),
         $(verbose)))
     val seconds = (System.nanoTime() - started) / 1e9
@@ -76,19 +76,6 @@ final class NeuralNetClassifier(override val uid: String)
   }
 
   override def copy(extra: ParamMap): NeuralNetClassifier = defaultCopy(extra)
-
-  /** What only Spark's side knows; the engine checks the rest. */
-  private def checkWorkers(dataset: Dataset[_]): Unit = {
-    if ($(numWorkers) < 1) {
-      throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
-    }
-    get(globalBatchSize).filter(size => size > 0 && size < $(numWorkers)).foreach { size =>
-      throw new UserError(
-        "globalBatchSize must give each worker a row; raise it or lower numWorkers:" +
-          s" globalBatchSize $size, numWorkers ${$(numWorkers)}")
-    }
-    TrainJob.check(dataset.sparkSession.sparkContext, $(numWorkers))
-  }
 
   private def select(dataset: Dataset[_]): DataFrame =
     dataset.select(columns(dataset.schema): _*)

@@ -24,7 +24,12 @@ private[bloomery] object TaskJson {
           "features" -> params.getFeaturesCol,
           "label" -> params.getLabelCol,
           "weight" -> column(params, params.weightCol),
-          "validation" -> column(params, params.validationIndicatorCol)))
+          "validation" -> column(params, params.validationIndicatorCol)),
+        // Each worker puts its own in this place.
+        "worker" -> Json.obj(
+          "size" -> params.getNumWorkers,
+          "connectTimeout" -> params.getConnectTimeout,
+          "stepTimeout" -> params.getStepTimeout))
       .toString
 
   def prediction(network: String, features: String): String =

@@ -1,5 +1,6 @@
 package io.bloomery.engine
 
+import com.fasterxml.jackson.databind.node.ObjectNode
 import scala.jdk.CollectionConverters._
 
 /** What a trainer tells when polled. */
@@ -21,6 +22,9 @@ final case class Progress(json: String) {
 
   /** Epochs that ended since the last poll, each as JSON. */
   def finishedEpochs: Seq[String] = node.path("history").elements().asScala.map(_.toString).toSeq
+
+  /** Without what stays on the worker. */
+  def forDriver: String = node.deepCopy().without[ObjectNode](List("log", "trace").asJava).toString
 
   /** The engine's log lines since the last poll. */
   def log: Seq[String] = node.path("log").elements().asScala.map(_.asText()).toSeq

@@ -12,6 +12,9 @@ trait SparkSuite extends BeforeAndAfterAll with TimeLimits { this: Suite =>
 
   def master: String
 
+  /** Further settings of the session. */
+  def settings: Map[String, String] = Map.empty
+
   lazy val spark: SparkSession = SparkSession
     .builder()
     .master(master)
@@ -22,6 +25,7 @@ trait SparkSuite extends BeforeAndAfterAll with TimeLimits { this: Suite =>
     // Executors of local-cluster get the classes of this JVM, natives included.
     .config("spark.executor.extraClassPath", System.getProperty("java.class.path"))
     .config("spark.sql.warehouse.dir", temporary("warehouse").toString)
+    .config(settings)
     .getOrCreate()
 
   override def afterAll(): Unit = {

@@ -29,7 +29,7 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
 
   private def report(progress: Progress): Unit = {
     lastReport = System.nanoTime()
-    client.report(progress.json)
+    client.report(progress.forDriver)
   }
 }
 

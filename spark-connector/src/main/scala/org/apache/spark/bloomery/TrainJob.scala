@@ -17,14 +17,13 @@ import org.apache.spark.sql.execution.SQLExecution
 
 import io.bloomery.{Cancelled, InternalError, PeerLost}
 
-/** What to train; `task` is the engine's JSON without the worker, `rowBytes` a row's features. */
+/** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features. */
 final case class TrainRequest(
     task: String,
     rowBytes: Long,
     numWorkers: Int,
     forceRepartition: Boolean,
     connectTimeout: Double,
-    stepTimeout: Double,
     slotTimeout: Double,
     verbose: Int)
 
@@ -65,7 +64,6 @@ object TrainJob extends Logging {
           ArrowExport.rowsPerBatch(request.rowBytes),
           request.numWorkers,
           request.connectTimeout,
-          request.stepTimeout,
           registered.name)
         outcome(channel, submit(rows, spec))
       }

@@ -5,7 +5,6 @@ import java.net.InetAddress
 import scala.concurrent.duration._
 import scala.util.Using
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.{BarrierTaskContext, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
@@ -14,14 +13,13 @@ import org.apache.spark.sql.types.StructType
 import io.bloomery.{BloomeryException, PeerLost}
 import io.bloomery.engine.{Json, NativeTrainer}
 
-/** What every worker of a fit needs to know; `task` is the engine's JSON without the worker. */
+/** What every worker of a fit needs to know; `task` is the engine's JSON without rank and host. */
 private[bloomery] final case class TrainSpec(
     task: String,
     columns: StructType,
     rowsPerBatch: Int,
     numWorkers: Int,
     connectTimeout: Double,
-    stepTimeout: Double,
     channel: String)
 
 /**
@@ -108,14 +106,12 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
 
   private def workerTask(context: BarrierTaskContext): String = {
     val task = Json.parse(spec.task, "task")
-    val worker = Json.obj(
-      "rank" -> context.partitionId(),
-      "size" -> spec.numWorkers,
-      "threads" -> context.cpus(),
-      "host" -> TrainTask.host,
-      "connectTimeout" -> spec.connectTimeout,
-      "stepTimeout" -> spec.stepTimeout)
-    task.set[ObjectNode]("worker", worker).toString
+    task
+      .withObject("/worker")
+      .put("rank", context.partitionId())
+      .put("threads", context.cpus())
+      .put("host", TrainTask.host)
+    task.toString
   }
 }
 

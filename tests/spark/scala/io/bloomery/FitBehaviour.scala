@@ -1,0 +1,100 @@
+package io.bloomery
+
+import org.apache.spark.bloomery.JobLog
+import org.apache.spark.ml.Pipeline
+import org.apache.spark.ml.functions.array_to_vector
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.{col, lit}
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.SpanSugar._
+
+/** What a fit must do wherever it runs. */
+trait FitBehaviour extends AnyFunSuite with EngineSuite {
+
+  private def fit(classifier: NeuralNetClassifier, data: DataFrame): NeuralNetClassificationModel =
+    failAfter(120.seconds)(classifier.fit(data))
+
+  test("two workers learn, and leave nothing behind") {
+    val data = Tiny.data(spark)
+    val model = fit(Tiny.classifier.setNumWorkers(2), data)
+    assert(Tiny.accuracy(model.transform(data)) > 0.8)
+    assert(model.summary.history.map(_.epoch) == (1 to 5))
+    assert(model.summary.history.map(_.samples) == Seq.fill(5)(600L))
+    assert(model.summary.history.last.loss < model.summary.history.head.loss)
+    assert(model.summary.history.last.metrics("accuracy") > 0.8)
+    assert(model.summary.totalSeconds > 0)
+    assert(model.numParameters == 4 * 16 + 16 + 16 * 3 + 3)
+    assertNothingIsAlive()
+  }
+
+  test("the same seed gives the same bits, another seed does not") {
+    val data = Tiny.data(spark)
+    val classifier = Tiny.classifier.setNumWorkers(2).setEpochs(2)
+    val weights = fit(classifier, data).weights.toSeq
+    assert(fit(classifier, data).weights.toSeq == weights)
+    assert(fit(classifier.setSeed(8), data).weights.toSeq != weights)
+  }
+
+  test("seven partitions go to two workers without a shuffled byte") {
+    val data = Tiny.data(spark, partitions = 7)
+    val (_, counts) = JobLog.count(spark.sparkContext)(fit(Tiny.classifier.setNumWorkers(2), data))
+    assert(counts == JobLog.Counts(jobs = 1, barrierTasks = 2, barrierShuffleBytesRead = 0))
+  }
+
+  test("an empty partition of two, and fewer rows than workers, train") {
+    val oneEmpty = Tiny.data(spark, partitions = 2).filter("id < 300")
+    val single = Tiny.data(spark, rows = 1, partitions = 1)
+    Seq(oneEmpty -> 300L, single -> 1L).foreach { case (data, rows) =>
+      val model = fit(Tiny.classifier.setNumWorkers(2).setEpochs(2), data)
+      assert(model.summary.history.map(_.samples) == Seq(rows, rows))
+    }
+    assertNothingIsAlive()
+  }
+
+  test("features of every kind train and predict") {
+    val data = Tiny.data(spark)
+    val kinds = Seq(
+      data,
+      data.withColumn("features", col("features").cast("array<double>")),
+      data.withColumn("features", col("features").cast("array<decimal(10,3)>")),
+      data.withColumn("features", array_to_vector(col("features"))))
+    val weights = kinds.map { data =>
+      val model = fit(Tiny.classifier.setEpochs(2), data)
+      assert(model.transform(data).count() == 600)
+      model.weights.toSeq
+    }
+    assert(weights.distinct.size == 1)
+  }
+
+  test("forceRepartition deals rows to all workers") {
+    val data = Tiny.data(spark, partitions = 1)
+    val model = fit(Tiny.classifier.setNumWorkers(2).setForceRepartition(true), data)
+    assert(model.summary.history.map(_.samples) == Seq.fill(5)(600L))
+  }
+
+  test("equal weights change nothing, validation rows are not trained on") {
+    val data = Tiny.data(spark).withColumn("two", lit(2.0)).withColumn("held", col("id") % 4 === 0)
+    val plain = fit(Tiny.classifier.setEpochs(2), data)
+    val weighted = fit(Tiny.classifier.setEpochs(2).setWeightCol("two"), data)
+    assert(weighted.weights.toSeq == plain.weights.toSeq)
+    val validated = fit(Tiny.classifier.setEpochs(2).setValidationIndicatorCol("held"), data)
+    assert(validated.summary.history.map(_.samples) == Seq(450L, 450L))
+    assert(validated.summary.history.forall(_.validationLoss.isDefined))
+    assert(plain.summary.history.forall(_.validationLoss.isEmpty))
+  }
+
+  test("an estimator works in a pipeline") {
+    val data = Tiny.data(spark)
+    val model = failAfter(60.seconds)(new Pipeline().setStages(Array(Tiny.classifier)).fit(data))
+    assert(model.transform(data).columns.toSeq ==
+      Seq("id", "features", "label", "prediction", "probability", "rawPrediction"))
+  }
+}
+
+class LocalFitTest extends FitBehaviour {
+  override def master: String = "local[2]"
+}
+
+class ClusterFitTest extends FitBehaviour {
+  override def master: String = "local-cluster[2,1,1024]"
+}

@@ -1,0 +1,83 @@
+package io.bloomery
+
+import java.io.IOException
+import java.nio.file.{Files, Path}
+
+import org.apache.spark.ml.{Pipeline, PipelineModel}
+import org.scalatest.funsuite.AnyFunSuite
+
+class PersistenceTest extends AnyFunSuite with EngineSuite {
+  override def master: String = "local[2]"
+
+  private lazy val data = Tiny.data(spark)
+  private lazy val model = Tiny.classifier.setPredictionCol("class").fit(data)
+
+  private def saved(): Path = {
+    val folder = temporary("model").resolve("saved")
+    model.save(folder.toString)
+    folder
+  }
+
+  private def refused(folder: Path): String =
+    intercept[UserError](NeuralNetClassificationModel.load(folder.toString)).getMessage
+
+  test("a model comes back as it was saved") {
+    val loaded = NeuralNetClassificationModel.load(saved().toString)
+    assert(loaded.uid == model.uid)
+    assert(loaded.network == model.network)
+    assert(loaded.weights.toSeq == model.weights.toSeq)
+    assert(loaded.summary.toJson == model.summary.toJson)
+    assert(loaded.getPredictionCol == "class")
+    val (before, after) = (model.transform(data), loaded.transform(data))
+    assert(after.collect().toSeq == before.collect().toSeq)
+  }
+
+  test("an estimator and pipelines come back, too") {
+    val folder = temporary("pipelines")
+    val classifier = Tiny.classifier.setNumWorkers(2)
+    classifier.save(folder.resolve("estimator").toString)
+    val loaded = NeuralNetClassifier.load(folder.resolve("estimator").toString)
+    assert(loaded.getNetwork == classifier.getNetwork)
+    assert(loaded.extractParamMap().toSeq.map(_.value.toString).size ==
+      classifier.extractParamMap().toSeq.map(_.value.toString).size)
+    assert(loaded.getMetrics.toSeq == Seq("accuracy") && loaded.getNumWorkers == 2 && loaded.getSeed == 7)
+    val pipeline = new Pipeline().setStages(Array(classifier)).fit(data)
+    pipeline.save(folder.resolve("pipeline").toString)
+    val predicted = PipelineModel.load(folder.resolve("pipeline").toString).transform(data)
+    assert(predicted.collect().toSeq == pipeline.transform(data).collect().toSeq)
+  }
+
+  test("an existing path is kept unless overwriting is asked for") {
+    val folder = saved()
+    val error = intercept[IOException](model.save(folder.toString))
+    assert(error.getMessage.contains("overwrite"))
+    model.write.overwrite().save(folder.toString)
+    assert(NeuralNetClassificationModel.load(folder.toString).weights.toSeq == model.weights.toSeq)
+  }
+
+  test("a folder that is not a whole model is refused with the file that is wrong") {
+    assert(refused(temporary("none").resolve("nothing")).startsWith("No such model folder"))
+    assert(refused(temporary("empty")).contains("no model.json"))
+
+    val cut = saved().resolve("weights.safetensors")
+    Files.write(cut, Files.readAllBytes(cut).dropRight(10))
+    assert(refused(cut.getParent).startsWith("File of the model has the wrong size; save it again: weights.safetensors"))
+
+    val changed = saved().resolve("network.json")
+    val bytes = Files.readAllBytes(changed)
+    Files.write(changed, bytes.updated(bytes.length / 2, 'x'.toByte))
+    assert(refused(changed.getParent).startsWith("File of the model was changed; save it again: network.json"))
+
+    val lost = saved().resolve("history.json")
+    Files.delete(lost)
+    assert(refused(lost.getParent).startsWith("File of the model is missing; save it again: history.json"))
+
+    val unlisted = saved().resolve("model.json")
+    Files.writeString(unlisted, "{")
+    assert(refused(unlisted.getParent).startsWith("Not valid JSON: model.json"))
+
+    val noMetadata = saved()
+    Files.list(noMetadata.resolve("metadata")).forEach(file => Files.delete(file))
+    assert(refused(noMetadata).startsWith("Metadata of the model cannot be read"))
+  }
+}

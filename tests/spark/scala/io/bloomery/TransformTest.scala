@@ -1,0 +1,125 @@
+package io.bloomery
+
+import org.apache.spark.bloomery.JobLog
+import org.apache.spark.ml.attribute.{Attribute, AttributeGroup, NominalAttribute}
+import org.apache.spark.ml.evaluation.MulticlassClassificationEvaluator
+import org.apache.spark.ml.linalg.Vector
+import org.apache.spark.sql.{classic, DataFrame, Row}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.functions.{col, count, lit, when}
+import org.scalatest.funsuite.AnyFunSuite
+
+class TransformTest extends AnyFunSuite with EngineSuite {
+  override def master: String = "local[2]"
+
+  private lazy val data: DataFrame = {
+    val path = temporary("tiny").resolve("data").toString
+    Tiny.data(spark).withColumn("unused", lit("text")).write.parquet(path)
+    spark.read.parquet(path)
+  }
+  private lazy val model = Tiny.classifier.fit(data)
+
+  private def optimized(frame: DataFrame): LogicalPlan =
+    frame.asInstanceOf[classic.Dataset[Row]].queryExecution.optimizedPlan
+
+  private def scanned(frame: DataFrame): Set[String] =
+    optimized(frame).collectLeaves().flatMap(_.output.map(_.name)).toSet
+
+  private def predicts(frame: DataFrame): Boolean =
+    optimized(frame).exists(_.nodeName == "Predict")
+
+  test("transform runs no job and keeps rows, columns and order") {
+    model
+    val (predicted, counts) = JobLog.count(spark.sparkContext)(model.transform(data))
+    assert(counts.jobs == 0)
+    assert(predicted.columns.toSeq == data.columns.toSeq ++ Seq("prediction", "probability", "rawPrediction"))
+    assert(predicted.select("id").collect().toSeq == data.select("id").collect().toSeq)
+    assertNothingIsAlive()
+  }
+
+  test("predictions agree with each other and with the labels") {
+    val rows = model.transform(data).select("label", "prediction", "probability", "rawPrediction").collect()
+    assert(rows.length == 600)
+    rows.foreach { row =>
+      val (probability, raw) = (row.getAs[Vector]("probability"), row.getAs[Vector]("rawPrediction"))
+      assert(probability.size == 3 && raw.size == 3)
+      assert(math.abs(probability.toArray.sum - 1.0) < 1e-5)
+      assert(probability.argmax == row.getAs[Double]("prediction").toInt)
+      assert(raw.argmax == probability.argmax)
+    }
+    val accuracy = new MulticlassClassificationEvaluator().setMetricName("accuracy").evaluate(model.transform(data))
+    assert(accuracy > 0.8)
+  }
+
+  test("columns that nobody uses are not read, predictions that nobody uses are not made") {
+    val predicted = model.transform(data)
+    assert(scanned(predicted.select("prediction")) == Set("features"))
+    assert(scanned(predicted.select("id", "probability")) == Set("id", "features"))
+    assert(predicts(predicted.select("prediction")))
+    assert(!predicts(predicted.select("id")))
+    assert(!predicts(predicted.agg(count("*"))))
+    val narrow = optimized(predicted.select("prediction"))
+    assert(!narrow.exists(_.output.exists(_.name == "rawPrediction")))
+  }
+
+  test("a filter on other columns drops rows before they are predicted") {
+    val filtered = model.transform(data).filter("id < 10")
+    val inner = optimized(filtered).collect { case node if node.nodeName == "Predict" => node.children.head }
+    assert(inner.exists(_.exists(_.nodeName == "Filter")))
+    assert(filtered.count() == 10)
+  }
+
+  test("transform adds no exchange and keeps the partitions") {
+    val predicted = model.transform(data.repartition(3, col("id")))
+    val plan = predicted.asInstanceOf[classic.Dataset[Row]].queryExecution.executedPlan.toString
+    assert(plan.split("Exchange").length == 2)
+    assert(predicted.rdd.getNumPartitions == 3)
+  }
+
+  test("outputs without a name are left out") {
+    val quiet = model.copy(org.apache.spark.ml.param.ParamMap.empty).setProbabilityCol("").setRawPredictionCol("")
+    assert(quiet.transform(data).columns.toSeq == data.columns.toSeq :+ "prediction")
+    assert(quiet.setPredictionCol("").transform(data).columns.toSeq == data.columns.toSeq)
+  }
+
+  test("a transformed DataFrame joins, unions and caches with itself") {
+    val predicted = model.transform(data).select("id", "prediction")
+    val joined = predicted.as("a").join(predicted.as("b"), "id").filter(col("a.prediction") === col("b.prediction"))
+    assert(joined.count() == 600)
+    assert(predicted.union(predicted).count() == 1200)
+    val twice = model.transform(predicted.withColumnRenamed("prediction", "first").join(data, "id"))
+    assert(twice.filter("first = prediction").count() == 600)
+    val cached = predicted.cache()
+    assert(cached.filter("prediction >= 0").count() == 600)
+    cached.unpersist(blocking = true)
+    assertNothingIsAlive()
+  }
+
+  test("the schema tells the number of classes") {
+    val schema = model.transform(data).schema
+    assert(schema == model.transformSchema(data.schema))
+    assert(AttributeGroup.fromStructField(schema("probability")).size == 3)
+    assert(Attribute.fromStructField(schema("prediction")).asInstanceOf[NominalAttribute].getNumValues.contains(3))
+  }
+
+  test("one predictor serves all tasks and goes with the last, also when rows are left unread") {
+    assert(model.transform(data.repartition(8)).limit(3).collect().length == 3)
+    assertNothingIsAlive()
+    val failed = model.transform(data.withColumn("features", when(col("id") < 500, col("features"))))
+    val error = intercept[Exception](failed.select("prediction").collect())
+    val causes = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).toSeq
+    assert(causes.exists(_.isInstanceOf[UserError]))
+    assertNothingIsAlive()
+  }
+
+  test("a session that is new and a dataset without rows predict, too") {
+    val other = spark.newSession()
+    assert(model.transform(other.read.parquet(data.inputFiles.toSeq: _*)).filter("prediction >= 0").count() == 600)
+    assert(model.transform(data.limit(0)).collect().isEmpty)
+  }
+
+  test("a missing or wrong features column is refused at the call") {
+    assert(intercept[UserError](model.transform(data.drop("features"))).getMessage.contains("featuresCol"))
+    assert(intercept[UserError](model.transform(model.transform(data))).getMessage.contains("exists already"))
+  }
+}

@@ -6,7 +6,6 @@ if(NOT EXISTS "${BLOOMERY_DEPENDENCIES}/stamps/gloo")
 endif()
 
 find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(nlohmann_json REQUIRED)
 find_package(GTest REQUIRED)
 
@@ -34,6 +33,10 @@ set(arrowLibrary "${arrowFolder}/libarrow.so.2500")
 set(parquetLibrary "${arrowFolder}/libparquet.so.2500")
 set(dnnlLibrary "${BLOOMERY_DEPENDENCIES}/onednn/libdnnl.so.3")
 set(gompLibrary "${BLOOMERY_DEPENDENCIES}/onednn/libgomp.so.1")
+
+# One OpenMP runtime: the one that comes, and is shipped, with oneDNN.
+set(OpenMP_gomp_LIBRARY "${gompLibrary}" CACHE FILEPATH "")
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 bloomery_import(arrow "${arrowLibrary}" INCLUDES "${arrowFolder}/include")
 bloomery_import(parquet "${parquetLibrary}" LINKS bloomery::arrow)

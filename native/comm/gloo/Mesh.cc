@@ -2,6 +2,7 @@
 
 #include <gloo/transport/tcp/pair.h>
 #include <gloo/transport/tcp/unbound_buffer.h>
+#include <netdb.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -112,9 +113,20 @@ class MeshPair : public tcp::Pair {
       std::rethrow_exception(ex_);
     } catch (const std::exception& error) {
       std::string reason = withoutSourcePlace(error.what());
-      mesh_.lose(rank_, reason);
-      if (reason.ends_with(std::strerror(ECONNRESET))) mesh_.wakeAll(ex_);
+      bool reset = reason.ends_with(std::strerror(ECONNRESET));
+      if (reset) reason = "it reset the connection";
+      if (reason.starts_with("Connection closed by peer")) reason = "it closed the connection";
+      mesh_.lose(rank_, message(reason, ", address ", peerAddress()));
+      if (reset) mesh_.wakeAll(ex_);
     }
+  }
+
+  std::string peerAddress() const {
+    const sockaddr_storage& address = peer_.getSockaddr();
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+    int result = getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof(address), host, sizeof(host), port,
+                             sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+    return result == 0 ? message(host, ":", port) : "unknown";
   }
 
   void resetOnClose() const {

@@ -120,7 +120,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
 }
 
 data::RowFormat TaskSpec::rowFormat() const {
-  return {graph.input().dtype, graph.input().shape.numElements()};
+  return {graph.input().dtype, graph.input().shape.numElements(), graph.input().shape};
 }
 
 }  // namespace bloomery::train

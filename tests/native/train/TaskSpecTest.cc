@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongTask{"unknownMetric", R"({"metrics": ["acuracy"]})", "Unknown metric: acuracy, nearest known: accuracy"},
         WrongTask{"wrongType", R"({"epochs": "two"})",
                   "Wrong value for epochs of training: \"two\", wanted a whole number"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(TaskSpec, networkWithoutSoftmaxIsRefused) {
   std::string task = R"({"network": {"layers": [{"kind": "Input", "shape": [4]}, {"kind": "Dense", "units": 3}]},

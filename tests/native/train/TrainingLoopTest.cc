@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, UnevenRows,
                          testing::Values(Uneven{"even", {8, 8}}, Uneven{"ragged", {13, 2}}, Uneven{"oneEmpty", {9, 0}},
                                          Uneven{"firstEmpty", {0, 9}}, Uneven{"fewerRowsThanWorkers", {1, 0, 1, 0}},
                                          Uneven{"single", {1}}, Uneven{"four", {5, 17, 4, 1}}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(TrainingLoop, learnsAndValidatesOverAllWorkers) {
   auto results = trainTogether(R"({"epochs": 12, "batchSize": 16, "optimizer": {"kind": "adam", "learningRate": 0.01}})",

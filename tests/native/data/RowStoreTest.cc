@@ -1,0 +1,86 @@
+#include "data/RowStore.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/Error.h"
+
+namespace bloomery::data {
+namespace {
+
+TEST(RowStore, givesBackWhatWasAppended) {
+  struct {
+    DType type;
+    int64_t features;
+  } cases[] = {{DType::kUint8, 784}, {DType::kUint8, 1},     {DType::kFloat32, 50},
+               {DType::kFloat64, 3}, {DType::kInt16, 12345}, {DType::kInt64, 200000}};
+  for (const auto& one : cases) {
+    RowStore rows({one.type, one.features});
+    const int64_t count = std::min<int64_t>(3 * rows.rowsPerBlock() + 1, 5000);
+    for (int64_t row = 0; row < count; ++row) {
+      auto number = static_cast<uint64_t>(row);
+      std::byte* place = rows.append(number << 40, static_cast<int32_t>(row % 10), static_cast<float>(row) / 2);
+      std::memset(place, static_cast<int>(row % 251), rows.format().rowBytes());
+    }
+    ASSERT_EQ(rows.numRows(), count);
+    for (int64_t row = 0; row < count; ++row) {
+      ASSERT_EQ(rows.rowId(row), static_cast<uint64_t>(row) << 40);
+      ASSERT_EQ(rows.label(row), static_cast<int32_t>(row % 10));
+      ASSERT_EQ(rows.weight(row), static_cast<float>(row) / 2);
+      for (size_t at : {size_t{0}, rows.format().rowBytes() - 1}) {
+        ASSERT_EQ(rows.features(row)[at], static_cast<std::byte>(row % 251));
+      }
+    }
+  }
+}
+
+TEST(RowStore, rowsNeverMove) {
+  RowStore rows({DType::kFloat32, 100});
+  std::vector<std::byte*> places;
+  for (uint64_t id = 0; id < 20000; ++id) places.push_back(rows.append(id, 0, 1));
+  for (size_t row = 0; row < places.size(); ++row) ASSERT_EQ(rows.features(static_cast<int64_t>(row)), places[row]);
+}
+
+TEST(RowStore, featuresAreAlignedForTheirType) {
+  for (int64_t features : {1, 3, 7, 13}) {
+    RowStore rows({DType::kFloat64, features});
+    for (uint64_t id = 0; id < 100; ++id) {
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(rows.append(id, 0, 1)) % alignof(double), 0u);
+    }
+  }
+}
+
+TEST(RowStore, blockIsAMebibyteWhateverTheRows) {
+  for (int64_t features : {1, 10, 784, 4096, 100000}) {
+    RowStore rows({DType::kUint8, features});
+    rows.append(0, 0, 1);
+    EXPECT_LE(rows.memoryBytes(), (1u << 20) + 256) << features;
+    EXPECT_GE(rows.memoryBytes(), (1u << 20) * 9 / 10) << features;
+  }
+  RowStore large({DType::kFloat32, 1 << 20});  // one row is more than a block
+  EXPECT_EQ(large.rowsPerBlock(), 1);
+}
+
+TEST(RowStore, memoryGrowsByBlocksAndIsKeptByClear) {
+  RowStore rows({DType::kUint8, 784});
+  EXPECT_EQ(rows.memoryBytes(), 0u);
+  rows.append(0, 0, 1);
+  const size_t block = rows.memoryBytes();
+  const int64_t count = 4 * rows.rowsPerBlock() + 1;
+  while (rows.numRows() < count) rows.append(0, 0, 1);
+  EXPECT_EQ(rows.memoryBytes(), 5 * block);
+  const std::byte* first = rows.features(0);
+  rows.clear();
+  EXPECT_EQ(rows.numRows(), 0);
+  EXPECT_EQ(rows.memoryBytes(), 5 * block);
+  while (rows.numRows() < count) rows.append(7, 3, 2);
+  EXPECT_EQ(rows.memoryBytes(), 5 * block);
+  EXPECT_EQ(rows.features(0), first);
+  EXPECT_EQ(rows.rowId(count - 1), 7u);
+}
+
+TEST(RowStore, refusesRowsWithoutFeatures) { EXPECT_THROW(RowStore({DType::kUint8, 0}), InternalError); }
+
+}  // namespace
+}  // namespace bloomery::data

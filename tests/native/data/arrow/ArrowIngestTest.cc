@@ -1,0 +1,448 @@
+#include "data/arrow/ArrowIngest.h"
+
+#include <arrow/api.h>
+#include <arrow/c/abi.h>
+#include <arrow/c/bridge.h>
+#include <arrow/json/from_string.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/Error.h"
+
+namespace bloomery::data {
+namespace {
+
+struct Column {
+  std::string name;
+  std::shared_ptr<arrow::DataType> type;
+  std::string json;
+};
+
+std::shared_ptr<arrow::RecordBatch> batchOf(const std::vector<Column>& columns) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (const Column& column : columns) {
+    fields.push_back(arrow::field(column.name, column.type));
+    arrays.push_back(arrow::json::ArrayFromJSONString(column.type, column.json).ValueOrDie());
+  }
+  return arrow::RecordBatch::Make(arrow::schema(fields), arrays.empty() ? 0 : arrays[0]->length(), arrays);
+}
+
+// Hands a batch over as the JVM does; whatever happens, both structs must be released afterwards.
+void handOver(ArrowIngest& ingest, const arrow::RecordBatch& batch, int partition = 3, int64_t firstRow = 4710) {
+  ArrowArray array;
+  ArrowSchema schema;
+  ASSERT_TRUE(arrow::ExportRecordBatch(batch, &array, &schema).ok());
+  auto expectReleased = [&] {
+    EXPECT_EQ(schema.release, nullptr);
+    EXPECT_EQ(array.release, nullptr);
+  };
+  try {
+    ingest.schema(&schema);
+  } catch (...) {
+    array.release(&array);
+    expectReleased();
+    throw;
+  }
+  try {
+    ingest.ingest(&array, partition, firstRow);
+  } catch (...) {
+    expectReleased();
+    throw;
+  }
+  expectReleased();
+}
+
+std::string errorOf(const std::vector<Column>& columns, const IngestColumns& names, const RowFormat& format) {
+  RowStore training(format), validation(format);
+  ArrowIngest ingest(names, format, 10, &training, &validation);
+  try {
+    handOver(ingest, *batchOf(columns));
+    return "";
+  } catch (const UserError& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    return std::string("not a UserError: ") + error.what();
+  }
+}
+
+const RowFormat kTwoBytes{DType::kUint8, 2, Shape{1, 2, 1}};
+
+std::vector<double> featuresOf(const RowStore& rows, int64_t row) {
+  std::vector<double> values;
+  const std::byte* bytes = rows.features(row);
+  for (int64_t i = 0; i < rows.format().featuresPerRow; ++i) {
+    auto read = [&]<typename T>(T value) {
+      std::memcpy(&value, bytes + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+      values.push_back(static_cast<double>(value));
+    };
+    switch (rows.format().featureType) {
+      case DType::kFloat32:
+        read(float{});
+        break;
+      case DType::kFloat64:
+        read(double{});
+        break;
+      case DType::kUint8:
+        read(uint8_t{});
+        break;
+      case DType::kInt8:
+        read(int8_t{});
+        break;
+      case DType::kInt16:
+        read(int16_t{});
+        break;
+      case DType::kInt32:
+        read(int32_t{});
+        break;
+      case DType::kInt64:
+        read(int64_t{});
+        break;
+    }
+  }
+  return values;
+}
+
+class ArrowIngestTest : public testing::Test {
+ protected:
+  void TearDown() override { EXPECT_EQ(arrowBytesAllocated(), 0); }
+};
+
+TEST_F(ArrowIngestTest, takesEveryTypeOfFeatures) {
+  auto numbers = [](auto type) { return arrow::list(type); };
+  struct {
+    std::shared_ptr<arrow::DataType> type;
+    std::string json;
+    DType wanted;
+    int64_t features;
+  } cases[] = {
+      {arrow::binary(), R"(["\u0001\u0002", "\u0003\u0004"])", DType::kUint8, 2},
+      {arrow::large_binary(), R"(["\u0001\u0002", "\u0003\u0004"])", DType::kUint8, 2},
+      {arrow::fixed_size_binary(2), R"(["\u0001\u0002", "\u0003\u0004"])", DType::kUint8, 2},
+      {arrow::binary(), R"(["\u0001\u0000\u0002\u0000", "\u0003\u0000\u0004\u0000"])", DType::kInt16, 2},
+      {numbers(arrow::float32()), "[[1, 2], [3, 4]]", DType::kFloat32, 2},
+      {numbers(arrow::float64()), "[[1, 2], [3, 4]]", DType::kFloat32, 2},
+      {numbers(arrow::float64()), "[[1, 2], [3, 4]]", DType::kUint8, 2},
+      {numbers(arrow::float32()), "[[1, 2], [3, 4]]", DType::kInt64, 2},
+      {numbers(arrow::int8()), "[[1, 2], [3, 4]]", DType::kFloat64, 2},
+      {numbers(arrow::uint8()), "[[1, 2], [3, 4]]", DType::kInt8, 2},
+      {numbers(arrow::int16()), "[[1, 2], [3, 4]]", DType::kUint8, 2},
+      {numbers(arrow::uint16()), "[[1, 2], [3, 4]]", DType::kInt16, 2},
+      {numbers(arrow::int32()), "[[1, 2], [3, 4]]", DType::kInt32, 2},
+      {numbers(arrow::uint32()), "[[1, 2], [3, 4]]", DType::kFloat32, 2},
+      {numbers(arrow::int64()), "[[1, 2], [3, 4]]", DType::kFloat32, 2},
+      {numbers(arrow::uint64()), "[[1, 2], [3, 4]]", DType::kInt64, 2},
+      {arrow::large_list(arrow::float64()), "[[1, 2], [3, 4]]", DType::kFloat32, 2},
+      {arrow::fixed_size_list(arrow::float64(), 2), "[[1, 2], [3, 4]]", DType::kFloat32, 2},
+      {arrow::float64(), "[1, 3]", DType::kFloat32, 1},
+      {arrow::int64(), "[1, 3]", DType::kUint8, 1},
+  };
+  for (const auto& one : cases) {
+    RowFormat format{one.wanted, one.features};
+    RowStore rows(format);
+    ArrowIngest ingest({"x", "", "", ""}, format, 0, &rows, nullptr);
+    auto batch = batchOf({{"x", one.type, one.json}});
+    handOver(ingest, *batch);
+    handOver(ingest, *batch->Slice(1), 3, 4711);  // a slice has offsets of its own
+    handOver(ingest, *batch->Slice(2), 3, 4712);  // without rows
+    std::string what = one.type->ToString() + " into " + nameOf(one.wanted);
+    ASSERT_EQ(rows.numRows(), 3) << what;
+    std::vector<double> first = {1, 2}, second = {3, 4};
+    first.resize(static_cast<size_t>(one.features));
+    second.resize(static_cast<size_t>(one.features));
+    EXPECT_EQ(featuresOf(rows, 0), first) << what;
+    EXPECT_EQ(featuresOf(rows, 1), second) << what;
+    EXPECT_EQ(featuresOf(rows, 2), second) << what;
+  }
+}
+
+TEST_F(ArrowIngestTest, keepsTheExtremesOfEveryType) {
+  struct {
+    std::shared_ptr<arrow::DataType> type;
+    std::string json;
+    DType wanted;
+    std::vector<double> values;
+  } cases[] = {
+      {arrow::float64(), "[[0, 255]]", DType::kUint8, {0, 255}},
+      {arrow::int64(), "[[0, 255]]", DType::kUint8, {0, 255}},
+      {arrow::float32(), "[[-128, 127]]", DType::kInt8, {-128, 127}},
+      {arrow::float64(), "[[-2147483648, 2147483647]]", DType::kInt32, {-2147483648.0, 2147483647.0}},
+      {arrow::float64(), "[[-9223372036854775808, 0]]", DType::kInt64, {-0x1p63, 0}},
+      {arrow::float64(), "[[1e300, -1e300]]", DType::kFloat64, {1e300, -1e300}},
+      {arrow::float64(), "[[0.1, 1e-300]]", DType::kFloat32, {static_cast<double>(0.1f), 0}},
+      {arrow::float64(), "[[Inf, -Inf]]", DType::kFloat32, {INFINITY, -INFINITY}},
+  };
+  for (const auto& one : cases) {
+    RowFormat format{one.wanted, 2};
+    RowStore rows(format);
+    ArrowIngest ingest({"x", "", "", ""}, format, 0, &rows, nullptr);
+    handOver(ingest, *batchOf({{"x", arrow::list(one.type), one.json}}));
+    EXPECT_EQ(featuresOf(rows, 0), one.values) << one.json;
+  }
+}
+
+TEST_F(ArrowIngestTest, takesLabelsOfEveryNumberType) {
+  for (const auto& type : {arrow::int8(), arrow::uint8(), arrow::int16(), arrow::uint16(), arrow::int32(),
+                           arrow::uint32(), arrow::int64(), arrow::uint64(), arrow::float32(), arrow::float64()}) {
+    RowStore rows(kTwoBytes);
+    ArrowIngest ingest({"x", "y", "", ""}, kTwoBytes, 10, &rows, nullptr);
+    handOver(ingest, *batchOf({{"y", type, "[0, 9, 4]"}, {"x", arrow::binary(), R"(["aa", "bb", "cc"])"}}), 2, 100);
+    ASSERT_EQ(rows.numRows(), 3);
+    for (int64_t row = 0; row < 3; ++row) {
+      EXPECT_EQ(rows.label(row), (std::vector<int32_t>{0, 9, 4})[static_cast<size_t>(row)]) << type->ToString();
+      EXPECT_EQ(rows.weight(row), 1.0f);
+      EXPECT_EQ(rows.rowId(row), (uint64_t{2} << 40) | static_cast<uint64_t>(100 + row));
+    }
+  }
+}
+
+TEST_F(ArrowIngestTest, sendsRowsToTrainingAndValidationWithTheirWeights) {
+  RowStore training(kTwoBytes), validation(kTwoBytes);
+  ArrowIngest ingest({"x", "y", "w", "v"}, kTwoBytes, 10, &training, &validation);
+  handOver(ingest, *batchOf({{"x", arrow::binary(), R"(["aa", "bb", "cc"])"},
+                             {"y", arrow::int32(), "[1, 2, 3]"},
+                             {"w", arrow::float64(), "[0, 0.5, 7]"},
+                             {"v", arrow::boolean(), "[false, true, false]"},
+                             {"unused", arrow::utf8(), R"([null, "", "z"])"}}));
+  ASSERT_EQ(training.numRows(), 2);
+  ASSERT_EQ(validation.numRows(), 1);
+  EXPECT_EQ(training.label(1), 3);
+  EXPECT_EQ(training.weight(0), 0.0f);
+  EXPECT_EQ(training.weight(1), 7.0f);
+  EXPECT_EQ(validation.label(0), 2);
+  EXPECT_EQ(validation.weight(0), 0.5f);
+  EXPECT_EQ(validation.rowId(0), makeRowId(3, 4711));
+  EXPECT_EQ(featuresOf(validation, 0), (std::vector<double>{'b', 'b'}));
+}
+
+TEST_F(ArrowIngestTest, manyBatchesGoIntoOneStore) {
+  RowStore rows(kTwoBytes);
+  ArrowIngest ingest({"x", "y", "", ""}, kTwoBytes, 10, &rows, nullptr);
+  auto batch = batchOf({{"x", arrow::binary(), R"(["aa", "bb"])"}, {"y", arrow::int32(), "[1, 2]"}});
+  ArrowSchema schema;
+  ASSERT_TRUE(arrow::ExportSchema(*batch->schema(), &schema).ok());
+  ingest.schema(&schema);
+  for (int i = 0; i < 50; ++i) {
+    ArrowArray array;
+    ASSERT_TRUE(arrow::ExportRecordBatch(*batch, &array).ok());
+    ingest.ingest(&array, 0, 2 * i);
+    EXPECT_EQ(array.release, nullptr);
+  }
+  EXPECT_EQ(rows.numRows(), 100);
+  EXPECT_EQ(rows.rowId(99), 99u);
+}
+
+TEST_F(ArrowIngestTest, badValuesNameColumnRowAndPartition) {
+  const std::string place = ", row 4711 of partition 3";
+  const std::string goodImages = R"(["aa", "bb"])", goodLabels = "[1, 2]";
+  auto binary = arrow::binary();
+  struct {
+    const char* what;
+    std::vector<Column> columns;
+    std::string text;
+  } cases[] = {
+      {"label too large",
+       {{"x", binary, goodImages}, {"y", arrow::int32(), "[1, 12]"}},
+       "Label out of range: 12, classes: 10, column 'y'" + place},
+      {"label equal to classes",
+       {{"x", binary, goodImages}, {"y", arrow::float64(), "[1, 10]"}},
+       "Label out of range: 10, classes: 10, column 'y'" + place},
+      {"label negative",
+       {{"x", binary, goodImages}, {"y", arrow::int64(), "[1, -1]"}},
+       "Label out of range: -1, classes: 10, column 'y'" + place},
+      {"label infinite",
+       {{"x", binary, goodImages}, {"y", arrow::float64(), "[1, Inf]"}},
+       "Label out of range: inf, classes: 10, column 'y'" + place},
+      {"label huge",
+       {{"x", binary, goodImages}, {"y", arrow::uint64(), "[1, 18446744073709551615]"}},
+       "Label out of range: 1.84467e+19, classes: 10, column 'y'" + place},
+      {"label not whole",
+       {{"x", binary, goodImages}, {"y", arrow::float32(), "[1, 2.5]"}},
+       "Label is not a whole number: 2.5, column 'y'" + place},
+      {"label not a number",
+       {{"x", binary, goodImages}, {"y", arrow::float64(), "[1, NaN]"}},
+       "Label is not a whole number: nan, column 'y'" + place},
+      {"label null",
+       {{"x", binary, goodImages}, {"y", arrow::int32(), "[1, null]"}},
+       "Label is null: column 'y'" + place},
+      {"weight negative",
+       {{"x", binary, goodImages}, {"y", arrow::int32(), goodLabels}, {"w", arrow::float64(), "[1, -0.5]"}},
+       "Weight is not a finite number of at least 0: -0.5, column 'w'" + place},
+      {"weight too large for a float",
+       {{"x", binary, goodImages}, {"y", arrow::int32(), goodLabels}, {"w", arrow::float64(), "[1, 1e300]"}},
+       "Weight is not a finite number of at least 0: 1e+300, column 'w'" + place},
+      {"weight not a number",
+       {{"x", binary, goodImages}, {"y", arrow::int32(), goodLabels}, {"w", arrow::float32(), "[1, NaN]"}},
+       "Weight is not a finite number of at least 0: nan, column 'w'" + place},
+      {"weight null",
+       {{"x", binary, goodImages}, {"y", arrow::int32(), goodLabels}, {"w", arrow::int32(), "[1, null]"}},
+       "Weight is null: column 'w'" + place},
+      {"validation indicator null",
+       {{"x", binary, goodImages}, {"y", arrow::int32(), goodLabels}, {"v", arrow::boolean(), "[true, null]"}},
+       "Validation indicator is null: column 'v'" + place},
+      {"features null",
+       {{"x", binary, R"(["aa", null])"}, {"y", arrow::int32(), goodLabels}},
+       "Features are null: column 'x'" + place},
+      {"features list null",
+       {{"x", arrow::list(arrow::float32()), "[[1, 2], null]"}, {"y", arrow::int32(), goodLabels}},
+       "Features are null: column 'x'" + place},
+      {"binary too short",
+       {{"x", binary, R"(["aa", "b"])"}, {"y", arrow::int32(), goodLabels}},
+       "Wrong length of binary value: 1 bytes, wanted 2 for shape (1, 2, 1) of uint8, column 'x'" + place},
+      {"binary too long",
+       {{"x", arrow::large_binary(), R"(["aa", "bbb"])"}, {"y", arrow::int32(), goodLabels}},
+       "Wrong length of binary value: 3 bytes, wanted 2 for shape (1, 2, 1) of uint8, column 'x'" + place},
+      {"array too short",
+       {{"x", arrow::list(arrow::uint8()), "[[1, 2], [3]]"}, {"y", arrow::int32(), goodLabels}},
+       "Wrong length of array: 1 values, wanted 2 for shape (1, 2, 1), column 'x'" + place},
+      {"array empty",
+       {{"x", arrow::large_list(arrow::float64()), "[[1, 2], []]"}, {"y", arrow::int32(), goodLabels}},
+       "Wrong length of array: 0 values, wanted 2 for shape (1, 2, 1), column 'x'" + place},
+      {"element null",
+       {{"x", arrow::list(arrow::float64()), "[[1, 2], [3, null]]"}, {"y", arrow::int32(), goodLabels}},
+       "Feature is null: element 1, column 'x'" + place},
+      {"fraction into uint8",
+       {{"x", arrow::list(arrow::float64()), "[[1, 2], [0.5, 1]]"}, {"y", arrow::int32(), goodLabels}},
+       "Feature does not fit uint8: 0.5, element 0, column 'x'" + place +
+           "; give the Input another dtype or cast the column"},
+      {"too large for uint8",
+       {{"x", arrow::fixed_size_list(arrow::int32(), 2), "[[1, 2], [3, 256]]"}, {"y", arrow::int32(), goodLabels}},
+       "Feature does not fit uint8: 256, element 1, column 'x'" + place +
+           "; give the Input another dtype or cast the column"},
+      {"negative into uint8",
+       {{"x", arrow::list(arrow::int64()), "[[1, 2], [-1, 1]]"}, {"y", arrow::int32(), goodLabels}},
+       "Feature does not fit uint8: -1, element 0, column 'x'" + place +
+           "; give the Input another dtype or cast the column"},
+      {"not a number into uint8",
+       {{"x", arrow::list(arrow::float32()), "[[1, 2], [NaN, 1]]"}, {"y", arrow::int32(), goodLabels}},
+       "Feature does not fit uint8: nan, element 0, column 'x'" + place +
+           "; give the Input another dtype or cast the column"},
+  };
+  for (const auto& one : cases) {
+    IngestColumns names{"x", "y", "", ""};
+    for (const Column& column : one.columns) {
+      if (column.name == "w") names.weight = "w";
+      if (column.name == "v") names.validation = "v";
+    }
+    EXPECT_EQ(errorOf(one.columns, names, kTwoBytes), one.text) << one.what;
+  }
+}
+
+TEST_F(ArrowIngestTest, numbersThatNoFloatOrWholeTypeHoldsAreRefused) {
+  struct {
+    DType wanted;
+    std::string json;
+  } cases[] = {{DType::kFloat32, "[1e39]"},
+               {DType::kFloat32, "[-1e39]"},
+               {DType::kInt8, "[128]"},
+               {DType::kInt8, "[-129]"},
+               {DType::kInt16, "[32768]"},
+               {DType::kInt32, "[2147483648]"},
+               {DType::kInt64, "[9223372036854775808]"}};
+  for (const auto& one : cases) {
+    std::string text = errorOf({{"x", arrow::float64(), one.json}}, {"x", "", "", ""}, {one.wanted, 1});
+    EXPECT_EQ(text.find("Feature does not fit " + nameOf(one.wanted) + ": "), 0u) << text;
+  }
+}
+
+TEST_F(ArrowIngestTest, wrongSchemasAreRefusedBeforeAnyRow) {
+  Column images{"image", arrow::binary(), R"(["aa"])"}, labels{"label", arrow::int32(), "[1]"};
+  struct {
+    const char* what;
+    std::vector<Column> columns;
+    IngestColumns names;
+    std::string text;
+  } cases[] = {
+      {"features column missing",
+       {images, labels},
+       {"imgae", "label", "", ""},
+       "Unknown column: imgae, nearest known: image"},
+      {"label column missing", {images}, {"image", "y", "", ""}, "Unknown column: y, known: image"},
+      {"weight column missing",
+       {images, labels},
+       {"image", "label", "w8", ""},
+       "Unknown column: w8, known: image, label"},
+      {"validation column missing",
+       {images, labels},
+       {"image", "label", "", "labels"},
+       "Unknown column: labels, nearest known: label"},
+      {"two of a name", {images, images, labels}, {"image", "label", "", ""}, "Two columns have the same name: image"},
+      {"features are text",
+       {{"image", arrow::utf8(), R"(["aa"])"}, labels},
+       {"image", "label", "", ""},
+       "Wrong type of features column 'image': string, wanted binary, an array of numbers or, for a single feature, a "
+       "number"},
+      {"features are a list of texts",
+       {{"image", arrow::list(arrow::utf8()), R"([["aa"]])"}, labels},
+       {"image", "label", "", ""},
+       "Wrong type of features column 'image': list<item: string>, wanted binary, an array of numbers or, for a single "
+       "feature, a number"},
+      {"one number for two features",
+       {{"image", arrow::float32(), "[1]"}, labels},
+       {"image", "label", "", ""},
+       "Wrong length of column 'image': 1 value a row, wanted 2 for shape (1, 2, 1) of uint8"},
+      {"fixed binary of another size",
+       {{"image", arrow::fixed_size_binary(3), R"(["aaa"])"}, labels},
+       {"image", "label", "", ""},
+       "Wrong length of column 'image': 3 bytes a row, wanted 2 for shape (1, 2, 1) of uint8"},
+      {"fixed list of another size",
+       {{"image", arrow::fixed_size_list(arrow::float32(), 3), "[[1, 2, 3]]"}, labels},
+       {"image", "label", "", ""},
+       "Wrong length of column 'image': 3 values a row, wanted 2 for shape (1, 2, 1) of uint8"},
+      {"label is text",
+       {images, {"label", arrow::utf8(), R"(["cat"])"}},
+       {"image", "label", "", ""},
+       "Wrong type of label column 'label': string, wanted a number"},
+      {"weight is boolean",
+       {images, labels, {"w", arrow::boolean(), "[true]"}},
+       {"image", "label", "w", ""},
+       "Wrong type of weight column 'w': bool, wanted a number"},
+      {"validation is a number",
+       {images, labels, {"v", arrow::int32(), "[1]"}},
+       {"image", "label", "", "v"},
+       "Wrong type of validation indicator column 'v': int32, wanted boolean"},
+  };
+  for (const auto& one : cases) EXPECT_EQ(errorOf(one.columns, one.names, kTwoBytes), one.text) << one.what;
+}
+
+TEST_F(ArrowIngestTest, misuseIsInternalAndReleasesWhatItWasGiven) {
+  RowStore rows(kTwoBytes);
+  auto batch = batchOf({{"x", arrow::binary(), R"(["aa"])"}});
+  ArrowIngest ingest({"x", "", "", ""}, kTwoBytes, 0, &rows, nullptr);
+  EXPECT_THROW(ingest.schema(nullptr), InternalError);
+  EXPECT_THROW(ingest.ingest(nullptr, 0, 0), InternalError);
+
+  ArrowArray array;
+  ArrowSchema schema;
+  ASSERT_TRUE(arrow::ExportRecordBatch(*batch, &array, &schema).ok());
+  EXPECT_THROW(ingest.ingest(&array, 0, 0), InternalError);  // before its schema
+  EXPECT_EQ(array.release, nullptr);
+  EXPECT_THROW(ingest.ingest(&array, 0, 0), InternalError);  // released already
+  ingest.schema(&schema);
+  EXPECT_THROW(ingest.schema(&schema), InternalError);  // released already
+
+  auto other = batchOf({{"x", arrow::binary(), R"(["aa"])"}, {"y", arrow::int32(), "[1]"}});
+  ASSERT_TRUE(arrow::ExportRecordBatch(*other, &array).ok());
+  EXPECT_THROW(ingest.ingest(&array, 0, 0), InternalError);  // not of this schema
+  EXPECT_EQ(array.release, nullptr);
+
+  for (auto [partition, firstRow] : {std::pair<int, int64_t>{-1, 0}, {0, -1}, {0, int64_t{1} << 40}}) {
+    ASSERT_TRUE(arrow::ExportRecordBatch(*batch, &array).ok());
+    EXPECT_THROW(ingest.ingest(&array, partition, firstRow), InternalError);
+    EXPECT_EQ(array.release, nullptr);
+  }
+  EXPECT_EQ(rows.numRows(), 0);
+}
+
+TEST_F(ArrowIngestTest, countsWhatArrowHolds) {
+  auto batch = batchOf({{"x", arrow::binary(), R"(["aa"])"}});
+  EXPECT_GT(arrowBytesAllocated(), 0);
+  batch.reset();
+  EXPECT_EQ(arrowBytesAllocated(), 0);
+  EXPECT_EQ(arrowVersion().substr(0, 3), "25.");
+}
+
+}  // namespace
+}  // namespace bloomery::data

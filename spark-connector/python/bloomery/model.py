@@ -44,7 +44,8 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
 
     def weights(self) -> dict[str, numpy.ndarray[Any, Any]]:
         """The weights by name, such as `conv2d/kernel`, laid out as Keras has them."""
-        return tensors_of(self._call_java("weights"))
+        assert self._java_obj is not None
+        return tensors_of(self._java_obj.weights())  # _call_java would take bytes for a pickle
 
     def setFeaturesCol(self, value: str) -> Self:
         """The column of the network's input."""

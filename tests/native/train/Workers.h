@@ -85,7 +85,8 @@ class Worker {
   WorkerResult result() {
     auto all = parameters_.all();
     WorkerResult result{{all.begin(), all.end()}, {}, {}, {}};
-    for (const Json& epoch : progress_.poll(std::chrono::milliseconds(0), log_, trace_).at("history")) {
+    Json news = progress_.poll(std::chrono::milliseconds(0), log_, trace_);
+    for (const Json& epoch : news.at("history")) {
       result.losses.push_back(epoch.at("loss").get<double>());
       result.samples.push_back(epoch.at("samples").get<int64_t>());
       result.lastEpoch = epoch;

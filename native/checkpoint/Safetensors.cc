@@ -45,6 +45,9 @@ Json readHeader(std::span<const std::byte> bytes) {
   }
   uint64_t headerBytes = 0;
   std::memcpy(&headerBytes, bytes.data(), kLengthBytes);
+  if (bytes.size() > kLengthBytes && bytes[kLengthBytes] != std::byte{'{'}) {
+    throw UserError("Not safetensors: the header is not a JSON object");
+  }
   if (headerBytes > kMaxHeaderBytes) {
     throw UserError(message("Not safetensors: header of ", headerBytes, " bytes, at most ", kMaxHeaderBytes));
   }
@@ -70,6 +73,12 @@ Entry readEntry(const std::string& name, const Json& json, size_t dataBytes) {
         message("Safetensors are truncated: tensor '", name, "' ends at byte ", entry.end, ", found ", dataBytes));
   }
   return entry;
+}
+
+void checkMetadata(const Json& json) {
+  bool texts =
+      json.is_object() && std::all_of(json.begin(), json.end(), [](const Json& value) { return value.is_string(); });
+  if (!texts) throw UserError(message("Wrong ", kMetadata, " of safetensors: wanted texts"));
 }
 
 // Sorted by place, the tensors must fill the data from its first byte to its last.
@@ -129,14 +138,17 @@ std::string writeSafetensors(const ArenaLayout& layout, const Arena& values,
 
 void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values) {
   Json header = readHeader(bytes);
-  if (!header.is_object()) throw UserError("Not safetensors: the header is not a JSON object");
   uint64_t headerBytes = 0;
   std::memcpy(&headerBytes, bytes.data(), kLengthBytes);
   std::span<const std::byte> data = bytes.subspan(kLengthBytes + headerBytes);
 
   std::vector<Entry> entries;
   for (const auto& item : header.items()) {
-    if (item.key() != kMetadata) entries.push_back(readEntry(item.key(), item.value(), data.size()));
+    if (item.key() == kMetadata) {
+      checkMetadata(item.value());
+    } else {
+      entries.push_back(readEntry(item.key(), item.value(), data.size()));
+    }
   }
   checkPlaces(entries, data.size());
   const std::vector<std::string> names = namesOf(layout);

@@ -12,6 +12,8 @@ Json parseJson(const std::string& text, const std::string& what) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw UserError(message("Not valid JSON: ", what, ", byte ", error.byte));
+  } catch (const Json::out_of_range&) {
+    throw UserError(message("Not valid JSON: ", what, ", a number is too large"));
   }
 }
 

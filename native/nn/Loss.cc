@@ -54,7 +54,8 @@ LossSums softmaxCrossEntropy(const TensorView& logits, std::span<const int32_t> 
   int64_t batch = logits.shape[0], classes = logits.shape[1], numRows = static_cast<int64_t>(labels.size());
   check(numRows <= batch && weights.size() == labels.size(), "Labels do not fit the logits: ", numRows, ", weights ",
         weights.size(), ", logits ", logits.shape.toString());
-  for (int32_t label : labels) check(label >= 0 && label < classes, "Label out of range: ", label, ", classes: ", classes);
+  for (int32_t label : labels)
+    check(label >= 0 && label < classes, "Label out of range: ", label, ", classes: ", classes);
 
   // Chunks do not depend on the number of threads, so neither do the sums.
   constexpr int64_t kChunks = 64;

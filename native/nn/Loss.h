@@ -11,9 +11,9 @@ namespace bloomery::nn {
 
 // Sums over the valid rows of one batch; added up over batches and workers they give means over the whole set.
 struct LossSums {
-  double loss = 0;     // sum of weight * cross-entropy
-  double weight = 0;   // sum of weights
-  int64_t correct = 0; // rows whose largest logit is the label's
+  double loss = 0;      // sum of weight * cross-entropy
+  double weight = 0;    // sum of weights
+  int64_t correct = 0;  // rows whose largest logit is the label's
   int64_t rows = 0;
 };
 

@@ -17,9 +17,9 @@ namespace bloomery::nn {
 
 // What one pass works on; borrowed from whoever assembled the batch, until backward (or the next forward) has returned.
 struct BatchInput {
-  const float* features = nullptr;    // [batch, input shape], channels last, scaled; rows beyond numRows are ignored
-  std::span<const uint64_t> rowIds;   // [numRows] behind everything random
-  int64_t numRows = 0;                // valid rows, at most the plan's batch size
+  const float* features = nullptr;   // [batch, input shape], channels last, scaled; rows beyond numRows are ignored
+  std::span<const uint64_t> rowIds;  // [numRows] behind everything random
+  int64_t numRows = 0;               // valid rows, at most the plan's batch size
   int64_t epoch = 0;
 };
 

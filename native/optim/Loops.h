@@ -41,8 +41,8 @@ struct Levels {
 template <typename Kernel, typename... Args>
 void runLoop(SimdLevel level, size_t size, Args... args) {
   constexpr size_t kPiece = 1 << 14;  // floats; a few arrays of this length stay in the second cache
-  auto* loop = level == SimdLevel::kAvx2 ? Levels<Kernel>::template avx2<Args...>
-                                         : Levels<Kernel>::template baseline<Args...>;
+  auto* loop =
+      level == SimdLevel::kAvx2 ? Levels<Kernel>::template avx2<Args...> : Levels<Kernel>::template baseline<Args...>;
   size_t numPieces = (size + kPiece - 1) / kPiece;
 #pragma omp parallel for schedule(static) if (numPieces > 4)
   for (size_t piece = 0; piece < numPieces; ++piece) {

@@ -16,9 +16,8 @@ class Relu final : public Step {
  private:
   static Operation plan(const Edge& input, const Edge& output, PlanBuilder& builder) {
     dnnl::memory::desc desc = input.value.get_desc();
-    dnnl::eltwise_forward::primitive_desc forward(builder.engine(), builder.forwardKind(),
-                                                  dnnl::algorithm::eltwise_relu, desc, desc, 0.0f,
-                                                  builder.attributes());
+    dnnl::eltwise_forward::primitive_desc forward(
+        builder.engine(), builder.forwardKind(), dnnl::algorithm::eltwise_relu, desc, desc, 0.0f, builder.attributes());
     return builder.operation(Phase::kForward, forward, {{DNNL_ARG_SRC, input.value}, {DNNL_ARG_DST, output.value}});
   }
 

@@ -1,3 +1,5 @@
+#include <string_view>
+
 #include "nn/dnnl/LayerPlans.h"
 
 namespace bloomery::nn {
@@ -18,6 +20,13 @@ Geometry geometryOf(const network::Conv2D& layer, const Shape& input) {
   return {{layer.strides.first, layer.strides.second},
           {vertical.before, horizontal.before},
           {vertical.after, horizontal.after}};
+}
+
+// oneDNN has an implementation for any layouts, but it may be its plain loops, a thousand times slower than reordering
+// to layouts it likes.
+template <typename PrimitiveDesc>
+bool isSlow(const PrimitiveDesc& desc) {
+  return std::string_view(desc.impl_info_str()).starts_with("ref");
 }
 
 // Bias and ReLU are part of the forward primitive. The parameters lie in the arena as [height, width, in, out] and are
@@ -54,10 +63,10 @@ class ConvolutionPlanner {
       relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
       attributes.set_post_ops(relu);
     }
-    dnnl::convolution_forward::primitive_desc desc(
-        builder_.engine(), builder_.forwardKind(), dnnl::algorithm::convolution_direct, builder_.image(node_.input),
-        anyKernel_, bias_, builder_.image(node_.output), geometry_.strides, geometry_.paddingBefore,
-        geometry_.paddingAfter, attributes);
+    dnnl::convolution_forward::primitive_desc desc(builder_.engine(), builder_.forwardKind(),
+                                                   dnnl::algorithm::convolution_direct, builder_.image(node_.input),
+                                                   anyKernel_, bias_, builder_.image(node_.output), geometry_.strides,
+                                                   geometry_.paddingBefore, geometry_.paddingAfter, attributes);
     Edge input = builder_.reordered(given, desc.src_desc());
     Edge output = builder_.edge(node_.output, desc.dst_desc(), true);
     output.reluPending = layer_.activation == network::Function::kRelu;
@@ -77,42 +86,70 @@ class ConvolutionPlanner {
   }
 
  private:
-  // The kernel in the wanted layout; adds the reorder that brings it there.
   dnnl::memory kernelAs(const dnnl::memory::desc& desc, Phase phase, std::vector<Operation>& operations) {
-    dnnl::memory kernel = builder_.parameter(node_, 0, kernel_);
-    if (desc == kernel_) return kernel;
-    dnnl::memory result = builder_.buffers().add(desc);
-    operations.push_back(builder_.reorder(phase, kernel, result));
-    return result;
+    return builder_.as(desc, builder_.parameter(node_, 0, kernel_), phase, operations);
   }
 
-  void planWeightGradient(const Edge& input, const Edge& output,
-                          const dnnl::convolution_forward::primitive_desc& forward, std::vector<Operation>& operations) {
-    dnnl::convolution_backward_weights::primitive_desc desc(
-        builder_.engine(), dnnl::algorithm::convolution_direct, input.value.get_desc(), anyKernel_, bias_,
-        output.gradient.get_desc(), geometry_.strides, geometry_.paddingBefore, geometry_.paddingAfter, forward,
-        builder_.attributes());
+  using WeightGradient = dnnl::convolution_backward_weights::primitive_desc;
+  using InputGradient = dnnl::convolution_backward_data::primitive_desc;
+  using Forward = dnnl::convolution_forward::primitive_desc;
+
+  WeightGradient weightGradient(const dnnl::memory::desc& input, const dnnl::memory::desc& output,
+                                const Forward& forward) {
+    return {builder_.engine(),
+            dnnl::algorithm::convolution_direct,
+            input,
+            anyKernel_,
+            bias_,
+            output,
+            geometry_.strides,
+            geometry_.paddingBefore,
+            geometry_.paddingAfter,
+            forward,
+            builder_.attributes()};
+  }
+
+  InputGradient inputGradient(const dnnl::memory::desc& input, const dnnl::memory::desc& output,
+                              const Forward& forward) {
+    return {builder_.engine(),
+            dnnl::algorithm::convolution_direct,
+            input,
+            anyKernel_,
+            output,
+            geometry_.strides,
+            geometry_.paddingBefore,
+            geometry_.paddingAfter,
+            forward,
+            builder_.attributes()};
+  }
+
+  void planWeightGradient(const Edge& input, const Edge& output, const Forward& forward,
+                          std::vector<Operation>& operations) {
+    WeightGradient desc = weightGradient(input.value.get_desc(), output.gradient.get_desc(), forward);
+    if (isSlow(desc)) desc = weightGradient(builder_.image(node_.input), builder_.image(node_.output), forward);
     dnnl::memory kernelGradient = builder_.gradient(node_, 0, kernel_), own = kernelGradient;
     if (desc.diff_weights_desc() != kernel_) own = builder_.buffers().add(desc.diff_weights_desc());
     Arguments arguments = {
-        {DNNL_ARG_SRC, input.value}, {DNNL_ARG_DIFF_DST, output.gradient}, {DNNL_ARG_DIFF_WEIGHTS, own}};
+        {DNNL_ARG_SRC, builder_.as(desc.src_desc(), input.value, Phase::kBackward, operations)},
+        {DNNL_ARG_DIFF_DST, builder_.as(desc.diff_dst_desc(), output.gradient, Phase::kBackward, operations)},
+        {DNNL_ARG_DIFF_WEIGHTS, own}};
     if (layer_.useBias) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, builder_.gradient(node_, 1, bias_));
     operations.push_back(builder_.operation(Phase::kBackward, desc, std::move(arguments)));
-    if (own.get() != kernelGradient.get()) {
-      operations.push_back(builder_.reorder(Phase::kBackward, own, kernelGradient));
-    }
+    if (own != kernelGradient) operations.push_back(builder_.reorder(Phase::kBackward, own, kernelGradient));
   }
 
-  void planInputGradient(const Edge& input, const Edge& output,
-                         const dnnl::convolution_forward::primitive_desc& forward, std::vector<Operation>& operations) {
-    dnnl::convolution_backward_data::primitive_desc desc(
-        builder_.engine(), dnnl::algorithm::convolution_direct, input.gradient.get_desc(), anyKernel_,
-        output.gradient.get_desc(), geometry_.strides, geometry_.paddingBefore, geometry_.paddingAfter, forward,
-        builder_.attributes());
-    dnnl::memory kernel = kernelAs(desc.weights_desc(), Phase::kBackward, operations);
-    operations.push_back(builder_.operation(
-        Phase::kBackward, desc,
-        {{DNNL_ARG_DIFF_DST, output.gradient}, {DNNL_ARG_WEIGHTS, kernel}, {DNNL_ARG_DIFF_SRC, input.gradient}}));
+  void planInputGradient(const Edge& input, const Edge& output, const Forward& forward,
+                         std::vector<Operation>& operations) {
+    InputGradient desc = inputGradient(input.gradient.get_desc(), output.gradient.get_desc(), forward);
+    if (isSlow(desc)) desc = inputGradient(builder_.image(node_.input), builder_.image(node_.output), forward);
+    dnnl::memory own = input.gradient;
+    if (desc.diff_src_desc() != input.gradient.get_desc()) own = builder_.buffers().add(desc.diff_src_desc());
+    Arguments arguments = {
+        {DNNL_ARG_DIFF_DST, builder_.as(desc.diff_dst_desc(), output.gradient, Phase::kBackward, operations)},
+        {DNNL_ARG_WEIGHTS, kernelAs(desc.weights_desc(), Phase::kBackward, operations)},
+        {DNNL_ARG_DIFF_SRC, own}};
+    operations.push_back(builder_.operation(Phase::kBackward, desc, std::move(arguments)));
+    if (own != input.gradient) operations.push_back(builder_.reorder(Phase::kBackward, own, input.gradient));
   }
 
   const network::Conv2D& layer_;

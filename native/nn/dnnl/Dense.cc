@@ -13,9 +13,12 @@ using Tag = dnnl::memory::format_tag;
 // 4.7 MB come on top.
 class DenseStep final : public Step {
  public:
-  DenseStep(Operation forward, std::vector<Operation> backward, dnnl::memory outputGradient, dnnl::memory biasGradient)
+  DenseStep(Operation forward, std::vector<Operation> backward, int64_t batchSize, int64_t units,
+            dnnl::memory outputGradient, dnnl::memory biasGradient)
       : forward_(std::move(forward)),
         backward_(std::move(backward)),
+        batchSize_(batchSize),
+        units_(units),
         outputGradient_(std::move(outputGradient)),
         biasGradient_(std::move(biasGradient)) {}
 
@@ -23,8 +26,7 @@ class DenseStep final : public Step {
 
   void backward(const Pass& pass) override {
     if (biasGradient_) {
-      auto dims = outputGradient_.get_desc().get_dims();
-      columnSums(static_cast<const float*>(outputGradient_.get_data_handle()), dims[0], dims[1],
+      columnSums(static_cast<const float*>(outputGradient_.get_data_handle()), batchSize_, units_,
                  static_cast<float*>(biasGradient_.get_data_handle()));
     }
     for (const Operation& operation : backward_) operation.run(pass.stream);
@@ -33,6 +35,7 @@ class DenseStep final : public Step {
  private:
   Operation forward_;
   std::vector<Operation> backward_;
+  int64_t batchSize_, units_;
   dnnl::memory outputGradient_, biasGradient_;  // [batch, units], [units]; empty when there is none
 };
 
@@ -45,7 +48,8 @@ Edge planLayer(const network::Dense& layer, const network::Node& node, const Edg
   output.reluPending = layer.activation == network::Function::kRelu;
 
   dnnl::memory::desc kernelDesc({inputs, units}, DataType::f32, Tag::ab);
-  dnnl::memory::desc biasDesc = layer.useBias ? dnnl::memory::desc({1, units}, DataType::f32, Tag::ab) : dnnl::memory::desc();
+  dnnl::memory::desc biasDesc =
+      layer.useBias ? dnnl::memory::desc({1, units}, DataType::f32, Tag::ab) : dnnl::memory::desc();
   dnnl::primitive_attr attributes = builder.attributes();
   if (output.reluPending) {
     dnnl::post_ops relu;
@@ -65,8 +69,8 @@ Edge planLayer(const network::Dense& layer, const network::Node& node, const Edg
   if (builder.options().training) {
     // Kernel gradient [in, out] = transposed input [in, batch] x output gradient [batch, out].
     dnnl::memory::desc transposedInput({inputs, batch}, DataType::f32, Tag::ba);
-    dnnl::matmul::primitive_desc kernelGradient(builder.engine(), transposedInput, output.gradient.get_desc(), kernelDesc,
-                                                builder.attributes());
+    dnnl::matmul::primitive_desc kernelGradient(builder.engine(), transposedInput, output.gradient.get_desc(),
+                                                kernelDesc, builder.attributes());
     backward.push_back(builder.operation(Phase::kBackward, kernelGradient,
                                          {{DNNL_ARG_SRC, builder.buffers().alias(input.value, transposedInput)},
                                           {DNNL_ARG_WEIGHTS, output.gradient},
@@ -83,7 +87,9 @@ Edge planLayer(const network::Dense& layer, const network::Node& node, const Edg
                                           {DNNL_ARG_WEIGHTS, builder.parameter(node, 0, transposedKernel)},
                                           {DNNL_ARG_DST, input.gradient}}));
   }
-  builder.add(std::make_unique<DenseStep>(std::move(forward), std::move(backward), output.gradient, biasGradient), &node);
+  builder.add(
+      std::make_unique<DenseStep>(std::move(forward), std::move(backward), batch, units, output.gradient, biasGradient),
+      &node);
   return output;
 }
 

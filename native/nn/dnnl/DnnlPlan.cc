@@ -50,7 +50,9 @@ Edge planGraph(const network::Graph& graph, PlanBuilder& builder) {
 class DnnlPlan final : public Plan {
  public:
   DnnlPlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients, const PlanOptions& options)
-      : builder_(graph, &parameters, gradients, options), output_(planGraph(graph, builder_)), steps_(builder_.takeSteps()) {
+      : builder_(graph, &parameters, gradients, options),
+        output_(planGraph(graph, builder_)),
+        steps_(builder_.takeSteps()) {
     builder_.buffers().allocate();
     memoryBytes_ = builder_.buffers().bytes();
     std::vector<int64_t> extents = output_.shape.extents();

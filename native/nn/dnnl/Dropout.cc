@@ -26,9 +26,8 @@ class DropoutStep final : public Step {
     if (edge.reluPending) {
       builder.use(Phase::kBackward, value_);
     } else {
-      mask_ = builder.buffers().add({{batchSize_ * dropoutMaskBytes(size_)},
-                                     dnnl::memory::data_type::u8,
-                                     dnnl::memory::format_tag::a});
+      mask_ = builder.buffers().add(
+          {{batchSize_ * dropoutMaskBytes(size_)}, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a});
       builder.use(Phase::kForward, mask_);
       builder.use(Phase::kBackward, mask_);
     }

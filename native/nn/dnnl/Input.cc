@@ -10,7 +10,8 @@ namespace {
 
 class Features final : public Step {
  public:
-  Features(const dnnl::memory& features, const dnnl::memory& padded, int64_t batchSize, int64_t rowSize, Buffers& buffers)
+  Features(const dnnl::memory& features, const dnnl::memory& padded, int64_t batchSize, int64_t rowSize,
+           Buffers& buffers)
       : features_(features), padded_(padded), batchSize_(batchSize), rowSize_(rowSize), buffers_(buffers) {}
 
   void forward(const Pass& pass) override {

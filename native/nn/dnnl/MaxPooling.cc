@@ -47,10 +47,9 @@ Edge planLayer(const network::MaxPool2D& layer, const network::Node& node, const
     dnnl::pooling_backward::primitive_desc backwardDesc(builder.engine(), kMax, input.gradient.get_desc(),
                                                         output.gradient.get_desc(), strides, window, dilation, before,
                                                         after, forwardDesc, builder.attributes());
-    backward.push_back(builder.operation(Phase::kBackward, backwardDesc,
-                                         {{DNNL_ARG_DIFF_DST, output.gradient},
-                                          {DNNL_ARG_WORKSPACE, workspace},
-                                          {DNNL_ARG_DIFF_SRC, input.gradient}}));
+    backward.push_back(builder.operation(
+        Phase::kBackward, backwardDesc,
+        {{DNNL_ARG_DIFF_DST, output.gradient}, {DNNL_ARG_WORKSPACE, workspace}, {DNNL_ARG_DIFF_SRC, input.gradient}}));
   }
   builder.add(std::make_unique<MaxPooling>(std::move(forward), std::move(backward)));
   return output;

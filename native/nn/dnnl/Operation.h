@@ -22,8 +22,8 @@ class Operation {
   }
 
   void run(const dnnl::stream& stream) const {
-    dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()),
-                                                  arguments_.data());
+    dnnl_status_t status =
+        dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
     check(status == dnnl_success, "oneDNN failed to run a primitive: ", dnnl_status2str(status));
   }
 

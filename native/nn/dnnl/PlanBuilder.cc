@@ -37,7 +37,8 @@ class ReluBackward final : public Step {
   static Operation plan(const Edge& edge, PlanBuilder& builder) {
     constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
     dnnl::memory::desc desc = edge.value.get_desc();
-    dnnl::eltwise_forward::primitive_desc hint(builder.engine(), dnnl::prop_kind::forward_training, kRelu, desc, desc, 0.0f);
+    dnnl::eltwise_forward::primitive_desc hint(builder.engine(), dnnl::prop_kind::forward_training, kRelu, desc, desc,
+                                               0.0f);
     dnnl::eltwise_backward::primitive_desc backward(builder.engine(), kRelu, desc, desc, desc, 0.0f, hint,
                                                     builder.attributes());
     return builder.operation(
@@ -116,11 +117,21 @@ Operation PlanBuilder::reorder(Phase phase, const dnnl::memory& from, const dnnl
   return operation(phase, desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
+dnnl::memory PlanBuilder::as(const dnnl::memory::desc& desc, const dnnl::memory& memory, Phase phase,
+                             std::vector<Operation>& operations) {
+  if (memory.get_desc() == desc) return memory;
+  dnnl::memory result = buffers_.add(desc);
+  operations.push_back(reorder(phase, memory, result));
+  return result;
+}
+
 void PlanBuilder::use(Phase phase, const dnnl::memory& memory) {
   int step = static_cast<int>(steps_.size());
   buffers_.use(memory, phase == Phase::kForward ? step : 2 * kTurn - step);
 }
 
-void PlanBuilder::add(std::unique_ptr<Step> step, const network::Node* node) { steps_.push_back({std::move(step), node}); }
+void PlanBuilder::add(std::unique_ptr<Step> step, const network::Node* node) {
+  steps_.push_back({std::move(step), node});
+}
 
 }  // namespace bloomery::nn

@@ -55,6 +55,9 @@ class PlanBuilder {
     return Operation(dnnl::primitive(desc.get()), std::move(arguments));
   }
   Operation reorder(Phase phase, const dnnl::memory& from, const dnnl::memory& to);
+  // The same data in the wanted layout; adds the reorder that brings it there, when one is needed.
+  dnnl::memory as(const dnnl::memory::desc& desc, const dnnl::memory& memory, Phase phase,
+                  std::vector<Operation>& operations);
   void use(Phase phase, const dnnl::memory& memory);
   void add(std::unique_ptr<Step> step, const network::Node* node = nullptr);
 

@@ -32,8 +32,8 @@ class ReferencePlan final : public Plan {
   }
 
   void forward(const BatchInput& batch, Mode mode) override {
-    check(batch.numRows <= options_.batchSize, "More rows than the plan takes: ", batch.numRows, ", plan: ",
-          options_.batchSize);
+    check(batch.numRows <= options_.batchSize, "More rows than the plan takes: ", batch.numRows,
+          ", plan: ", options_.batchSize);
     std::fill(values_[0].begin(), values_[0].end(), 0.0f);
     std::copy_n(batch.features, batch.numRows * graph_.nodes()[0].output.numElements(), values_[0].data());
     bool drops = options_.training && mode == Mode::kTraining;
@@ -67,7 +67,8 @@ class ReferencePlan final : public Plan {
   reference::Site siteOf(size_t i) {
     const network::Node& node = graph_.nodes()[i];
     auto own = [&](const std::vector<TensorView>& all) {
-      return all.empty() ? std::span<const TensorView>() : std::span(all).subspan(node.firstParameter, node.numParameters);
+      return all.empty() ? std::span<const TensorView>()
+                         : std::span(all).subspan(node.firstParameter, node.numParameters);
     };
     return {node,
             options_.batchSize,

@@ -102,7 +102,8 @@ void backward(const network::Conv2D& layer, const Site& site) {
   store(inputGradient, site.inputGradient);
   if (layer.useBias) {
     std::vector<double> biasGradient(static_cast<size_t>(filters), 0.0);
-    for (int64_t i = 0; i < numOutputs; ++i) biasGradient[static_cast<size_t>(i % filters)] += gradient[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < numOutputs; ++i)
+      biasGradient[static_cast<size_t>(i % filters)] += gradient[static_cast<size_t>(i)];
     store(biasGradient, site.gradients[1].data);
   }
 }

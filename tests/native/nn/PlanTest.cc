@@ -1,0 +1,127 @@
+// What every plan promises, by whichever kernels it runs.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/Error.h"
+#include "nn/TestNetwork.h"
+
+namespace bloomery::nn {
+
+namespace {
+
+const char* const kSmall =
+    R"([{'kind': 'Input', 'shape': [10, 10, 1]}, {'kind': 'Conv2D', 'filters': 16, 'kernelSize': 3, 'activation': 'relu'},
+    {'kind': 'Conv2D', 'filters': 24, 'kernelSize': 3, 'activation': 'relu'}, {'kind': 'MaxPool2D'}, {'kind': 'Dropout', 'rate': 0.3},
+    {'kind': 'Flatten'}, {'kind': 'Dense', 'units': 12, 'activation': 'relu'}, {'kind': 'Dense', 'units': 5, 'activation': 'softmax'}])";
+
+class PlanTest : public testing::TestWithParam<MakePlan> {
+ protected:
+  std::unique_ptr<Plan> planOf(const TestNetwork& network, int64_t batchSize) {
+    return GetParam()(network.graph, network.parameters, &network.gradients, network.options(batchSize));
+  }
+};
+
+TEST_P(PlanTest, seesParametersThatChanged) {
+  TestNetwork network(kSmall, 3);
+  auto plan = planOf(network, 3);
+  trainStep(*plan, network);
+  for (float& parameter : network.parameters.all()) parameter *= 0.5f;
+  StepResult reused = trainStep(*plan, network), fresh = trainStep(GetParam(), network, 3);
+  EXPECT_EQ(reused.logits, fresh.logits);
+  EXPECT_EQ(reused.gradients, fresh.gradients);
+}
+
+TEST_P(PlanTest, sameInputGivesTheSameBits) {
+  TestNetwork network(kSmall, 5);
+  StepResult first = trainStep(GetParam(), network, 5), second = trainStep(GetParam(), network, 5);
+  EXPECT_EQ(first.logits, second.logits);
+  EXPECT_EQ(first.gradients, second.gradients);
+}
+
+// A batch that is not full gives what a plan of its own size gives, whatever the earlier batch left behind.
+TEST_P(PlanTest, missingRowsChangeNothing) {
+  TestNetwork poison(kSmall, 8), network(kSmall, 3, 2);
+  std::copy(network.parameters.all().begin(), network.parameters.all().end(), poison.parameters.all().begin());
+  StepResult expected = trainStep(GetParam(), network, 3);
+  std::fill(poison.features.begin(), poison.features.end(), std::numeric_limits<float>::quiet_NaN());
+  auto plan = GetParam()(network.graph, network.parameters, &network.gradients, network.options(8));
+  trainStep(*plan, poison);
+  std::copy(network.features.begin(), network.features.end(), poison.features.begin());
+  network.features = poison.features;  // three rows of numbers, five of NaN
+  expectNear(network, trainStep(*plan, network), expected, 2e-5);
+}
+
+TEST_P(PlanTest, paddingOfTheGradientArenaIsLeftAlone) {
+  TestNetwork network("[{'kind': 'Input', 'shape': [3]}, {'kind': 'Dense', 'units': 5}]", 2);
+  trainStep(GetParam(), network, 2);  // which begins by filling the arena with NaN
+  ASSERT_EQ(network.layout.slices()[1].offset, 16u);
+  EXPECT_FALSE(std::isnan(network.gradients.all()[14]));
+  EXPECT_TRUE(std::isnan(network.gradients.all()[15]));
+}
+
+TEST_P(PlanTest, tellsGradientsInReverseOrder) {
+  struct Recorder : GradientSink {
+    void ready(size_t sliceIndex) override { slices.push_back(sliceIndex); }
+    std::vector<size_t> slices;
+  } recorder;
+  TestNetwork network(kSmall, 3);
+  auto plan = planOf(network, 3);
+  plan->forward(network.batch(), Mode::kTraining);
+  softmaxCrossEntropy(plan->logits(), network.labels, network.weights, 1.0, plan->logitGradients());
+  plan->backward(recorder);
+  EXPECT_EQ(recorder.slices, (std::vector<size_t>{7, 6, 5, 4, 3, 2, 1, 0}));
+}
+
+TEST_P(PlanTest, refusesWhatItWasNotMadeFor) {
+  TestNetwork network(kSmall, 4);
+  EXPECT_THROW(planOf(network, 3)->forward(network.batch(), Mode::kTraining), InternalError);
+  NoGradientSink sink;
+  auto inference = GetParam()(network.graph, network.parameters, nullptr, {4, false, 0});
+  inference->forward(network.batch(), Mode::kInference);
+  EXPECT_THROW(inference->backward(sink), InternalError);
+  EXPECT_THROW(GetParam()(network.graph, network.parameters, nullptr, {4, true, 0}), InternalError);
+}
+
+INSTANTIATE_TEST_SUITE_P(plans, PlanTest, testing::Values(makeDnnlPlan, makeReferencePlan),
+                         [](const auto& instance) { return instance.param == makeDnnlPlan ? "dnnl" : "reference"; });
+
+TEST(DnnlPlanMemoryTest, estimateIsNearTheTruth) {
+  for (int64_t batchSize : {1, 32, 96}) {
+    for (bool training : {true, false}) {
+      TestNetwork network(kMnistCnn, 1);
+      auto plan = makeDnnlPlan(network.graph, network.parameters, training ? &network.gradients : nullptr,
+                               {batchSize, training, 0});
+      double estimate = static_cast<double>(estimateActivationBytes(network.graph, batchSize, training));
+      EXPECT_NEAR(estimate, static_cast<double>(plan->memoryBytes()), 0.2 * estimate) << batchSize;
+    }
+  }
+}
+
+// mnist-cnn keeps 8.3 + 14.2 + 3.5 MB of activations at batch 96; with gradients of all of them it would be 60 MB.
+TEST(DnnlPlanMemoryTest, buffersShareTheirPlaces) {
+  TestNetwork network(kMnistCnn, 1);
+  EXPECT_LT(estimateActivationBytes(network.graph, 96, true), size_t{60} << 20);
+  EXPECT_LT(estimateActivationBytes(network.graph, 96, false), size_t{26} << 20);
+}
+
+TEST(DnnlPlanTest, mnistCnnHasItsParameterCount) {
+  EXPECT_EQ(TestNetwork(kMnistCnn, 1).graph.parameters().numValues(), 1199882);
+}
+
+TEST(DnnlPlanTest, twoThreadsAgreeWithOne) {
+  TestNetwork network(kMnistCnn, 16);
+  int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  StepResult one = trainStep(makeDnnlPlan, network, 16);
+  omp_set_num_threads(2);
+  StepResult two = trainStep(makeDnnlPlan, network, 16);
+  omp_set_num_threads(before);
+  expectNear(network, two, one, 2e-5);
+}
+
+}  // namespace
+
+}  // namespace bloomery::nn

@@ -72,7 +72,8 @@ Graph Graph::fromJson(const Json& json) {
   graph.name_ = reader.text("name", "network");
   const Json& layers = reader.value("layers");
   reader.finish();
-  if (!layers.is_array() || layers.empty()) throw UserError("Network has no layers: give at least an Input and one more");
+  if (!layers.is_array() || layers.empty())
+    throw UserError("Network has no layers: give at least an Input and one more");
 
   std::set<std::string> names;
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -86,11 +87,13 @@ Graph Graph::fromJson(const Json& json) {
     Layer layer = readLayer(kind, options);
     bool isInput = std::holds_alternative<Input>(layer);
     if (isInput != (i == 0)) {
-      throw UserError(isInput ? message("Input must be the first layer and stand once: layer '", name, "' is number ", i + 1)
-                              : message("First layer must be an Input: found '", name, "' (", kind, ")"));
+      throw UserError(
+          isInput ? message("Input must be the first layer and stand once: layer '", name, "' is number ", i + 1)
+                  : message("First layer must be an Input: found '", name, "' (", kind, ")"));
     }
     std::vector<std::string> inputs = options.texts("inputs", {});
     options.finish();
+    if (isInput && !inputs.empty()) throw UserError(message("Input takes no inputs: layer '", name, "'"));
     if (!isInput && !inputs.empty() && (inputs.size() != 1 || inputs[0] != graph.nodes_.back().name)) {
       throw UserError(message("Layer '", name, "' takes the output of the layer before it, '", graph.nodes_.back().name,
                               "', found inputs ", layers[i].at("inputs").dump()));

@@ -32,9 +32,22 @@ Padding readPadding(JsonReader& options) {
   return enumOf<Padding>("padding", options.text("padding", "valid"), {"valid", "same"}, options.where());
 }
 
+// Far more than any network needs, and small enough for products of two to be computed.
+constexpr int64_t kMaxValues = 1'000'000'000;
+
 int64_t positive(int64_t value, const std::string& key, const JsonReader& options) {
   if (value <= 0) throw UserError(message("Not positive: ", key, " ", value, ", in ", options.where()));
+  if (value > kMaxValues) throw UserError(message("Too large: ", key, " ", value, ", in ", options.where()));
   return value;
+}
+
+Shape limited(Shape shape, const char* what) {
+  double product = 1;
+  for (int64_t extent : shape.extents()) product *= static_cast<double>(extent);
+  if (product > static_cast<double>(kMaxValues)) {
+    throw UserError(message(what, " ", shape.toString(), " holds more than 1e9 values"));
+  }
+  return shape;
 }
 
 std::pair<int64_t, int64_t> positive(std::pair<int64_t, int64_t> value, const std::string& key,
@@ -129,15 +142,16 @@ Shape declareLayer(const Input& layer, const std::string&, const Shape&, Paramet
 Shape declareLayer(const Conv2D& layer, const std::string& name, const Shape& input, ParameterTable& parameters) {
   wantRank(input, 3, "(height, width, channels)");
   auto [kernelHeight, kernelWidth] = layer.kernelSize;
+  Shape kernel = limited({kernelHeight, kernelWidth, input[2], layer.filters}, "kernel");
   int64_t area = kernelHeight * kernelWidth;
   int64_t fanIn = area * input[2], fanOut = area * layer.filters;
-  parameters.add({name + "/kernel", Shape{kernelHeight, kernelWidth, input[2], layer.filters}, layer.kernelInitializer,
-                  fanIn, fanOut});
+  parameters.add({name + "/kernel", std::move(kernel), layer.kernelInitializer, fanIn, fanOut});
   if (layer.useBias) {
     parameters.add({name + "/bias", Shape{layer.filters}, layer.biasInitializer, layer.filters, layer.filters});
   }
-  return {windowed(layer.padding, input[0], kernelHeight, layer.strides.first, "kernel height"),
-          windowed(layer.padding, input[1], kernelWidth, layer.strides.second, "kernel width"), layer.filters};
+  return limited({windowed(layer.padding, input[0], kernelHeight, layer.strides.first, "kernel height"),
+                  windowed(layer.padding, input[1], kernelWidth, layer.strides.second, "kernel width"), layer.filters},
+                 "output");
 }
 
 Shape declareLayer(const MaxPool2D& layer, const std::string&, const Shape& input, ParameterTable&) {
@@ -154,7 +168,8 @@ Shape declareLayer(const Flatten&, const std::string&, const Shape& input, Param
 
 Shape declareLayer(const Dense& layer, const std::string& name, const Shape& input, ParameterTable& parameters) {
   wantRank(input, 1, "(features,): put a Flatten before it");
-  parameters.add({name + "/kernel", Shape{input[0], layer.units}, layer.kernelInitializer, input[0], layer.units});
+  parameters.add(
+      {name + "/kernel", limited({input[0], layer.units}, "kernel"), layer.kernelInitializer, input[0], layer.units});
   if (layer.useBias) {
     parameters.add({name + "/bias", Shape{layer.units}, layer.biasInitializer, layer.units, layer.units});
   }

@@ -56,8 +56,9 @@ std::string summaryTable(const Graph& graph) {
   constexpr int kNumberWidth = 12;
   std::ostringstream text;
   auto line = [&](const std::string& layer, const std::string& output, const std::string& parameters) {
-    text << std::left << std::setw(static_cast<int>(layerWidth) + 3) << layer << std::setw(static_cast<int>(outputWidth) + 3)
-         << output << std::right << std::setw(kNumberWidth) << parameters << "\n";
+    text << std::left << std::setw(static_cast<int>(layerWidth) + 3) << layer
+         << std::setw(static_cast<int>(outputWidth) + 3) << output << std::right << std::setw(kNumberWidth)
+         << parameters << "\n";
   };
   std::string rule(layerWidth + outputWidth + 6 + kNumberWidth, '-');
   text << "Network: \"" << graph.name() << "\"\n" << rule << "\n";

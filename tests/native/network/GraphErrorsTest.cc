@@ -1,0 +1,245 @@
+// Every way in which a network can be wrong, and what the user is told; and that no bytes whatsoever do worse.
+#include <gtest/gtest.h>
+
+#include "base/Error.h"
+#include "base/Random.h"
+#include "network/Networks.h"
+#include "network/Summary.h"
+
+namespace bloomery::network {
+namespace {
+
+std::string errorOf(const std::string& json) {
+  try {
+    graphOf(json);
+    return "";
+  } catch (const UserError& error) {
+    return error.what();
+  }
+}
+
+struct Case {
+  std::string json;
+  const char* error;
+};
+
+TEST(GraphErrors, wrongFrame) {
+  const std::string good = R"([{"kind": "Input", "shape": [4]}, {"kind": "Dense", "units": 2}])";
+  Case cases[] = {
+      {"[]", "Not a JSON object: network, found array"},
+      {"{}", "Missing option: layers, in network"},
+      {R"({"format": "keras", "layers": )" + good + "}", R"(Not a Bloomery network: format "keras")"},
+      {R"({"format": 1, "layers": )" + good + "}", "Wrong value for format of network: 1, wanted a text"},
+      {R"({"version": 2, "layers": )" + good + "}", "Unknown version of the network format: 2, known: 1"},
+      {R"({"version": "1", "layers": )" + good + "}",
+       R"(Wrong value for version of network: "1", wanted a whole number)"},
+      {R"({"name": 7, "layers": )" + good + "}", "Wrong value for name of network: 7, wanted a text"},
+      {R"({"layer": )" + good + "}", "Missing option: layers, in network"},
+      {R"({"layers": )" + good + R"(, "Name": "x"})", "Unknown option: Name, nearest known: name, in network"},
+      {R"({"layers": )" + good + R"(, "optimizer": "x"})",
+       "Unknown option: optimizer, known: format, layers, name, version, in network"},
+      {R"({"layers": []})", "Network has no layers: give at least an Input and one more"},
+      {R"({"layers": {}})", "Network has no layers: give at least an Input and one more"},
+      {R"({"layers": "Dense"})", "Network has no layers: give at least an Input and one more"},
+      {R"({"layers": [{"kind": "Input", "shape": [4]}]})", "Network has only an Input: add at least one layer"},
+      {R"({"layers": [{"kind": "Dense", "units": 2}]})", "First layer must be an Input: found 'dense' (Dense)"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(errorOf(one.json), one.error) << one.json;
+}
+
+TEST(GraphErrors, wrongLayers) {
+  Case cases[] = {
+      {"3", "Not a JSON object: layer 1, found number"},
+      {R"({"units": 3})", "Missing option: kind, in layer 1"},
+      {R"({"kind": 3})", "Wrong value for kind of layer 1: 3, wanted a text"},
+      {R"({"kind": "Dense", "name": 3, "units": 1})", "Wrong value for name of layer 1: 3, wanted a text"},
+      {R"({"kind": "Dens", "units": 3})", "Unknown layer kind: Dens, nearest known: Dense, in layer 'dens' (Dens)"},
+      {R"({"kind": "conv2d", "name": "c"})",
+       "Unknown layer kind: conv2d, nearest known: Conv2D, in layer 'c' (conv2d)"},
+      {R"({"kind": "LSTM", "units": 3})",
+       "Unknown layer kind: LSTM, known: Activation, Conv2D, Dense, Dropout, Flatten, Input, MaxPool2D, ReLU, Softmax, "
+       "in layer 'lstm' (LSTM)"},
+      {R"({"kind": "Input", "name": "second", "shape": [4]})",
+       "Input must be the first layer and stand once: layer 'second' is number 2"},
+      {R"({"kind": "Dense", "name": "input", "units": 3})", "Two layers have the same name: input"},
+      {R"({"kind": "Dense", "units": 3, "inputs": ["elsewhere"]})",
+       R"(Layer 'dense' takes the output of the layer before it, 'input', found inputs ["elsewhere"])"},
+      {R"({"kind": "Dense", "units": 3, "inputs": ["input", "input"]})",
+       R"(Layer 'dense' takes the output of the layer before it, 'input', found inputs ["input","input"])"},
+      {R"({"kind": "Dense", "units": 3, "inputs": "input"})",
+       R"(Wrong value for inputs of layer 'dense' (Dense): "input", wanted a list of texts)"},
+      {R"({"kind": "Dense"})", "Missing option: units, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "unit": 3})", "Missing option: units, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 3, "activaton": "relu"})",
+       "Unknown option: activaton, nearest known: activation, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 0})", "Not positive: units 0, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": -5})", "Not positive: units -5, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 2.0})",
+       "Wrong value for units of layer 'dense' (Dense): 2.0, wanted a whole number"},
+      {R"({"kind": "Dense", "units": 1000000001})", "Too large: units 1000000001, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 3, "activation": "rleu"})",
+       "Unknown activation: rleu, nearest known: relu, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 3, "activation": "gelu_approximate"})",
+       "Unknown activation: gelu_approximate, known: linear, relu, softmax, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 3, "useBias": 1})",
+       "Wrong value for useBias of layer 'dense' (Dense): 1, wanted true or false"},
+      {R"({"kind": "Dense", "units": 3, "kernelInitializer": "glorotuniform"})",
+       "Unknown initializer: glorotuniform, nearest known: glorot_uniform"},
+      {R"({"kind": "Dense", "units": 3, "biasInitializer": "zero"})",
+       "Unknown initializer: zero, nearest known: zeros"},
+      {R"({"kind": "Dropout"})", "Missing option: rate, in layer 'dropout' (Dropout)"},
+      {R"({"kind": "Dropout", "rate": 1})", "Rate outside 0 <= rate < 1: 1, in layer 'dropout' (Dropout)"},
+      {R"({"kind": "Dropout", "rate": -0.1})", "Rate outside 0 <= rate < 1: -0.1, in layer 'dropout' (Dropout)"},
+      {R"({"kind": "Dropout", "rate": "half"})",
+       R"(Wrong value for rate of layer 'dropout' (Dropout): "half", wanted a number)"},
+      {R"({"kind": "Activation"})", "Missing option: function, in layer 'activation' (Activation)"},
+      {R"({"kind": "Activation", "function": "Relu"})",
+       "Unknown activation: Relu, nearest known: relu, in layer 'activation' (Activation)"},
+      {R"({"kind": "ReLU", "function": "relu"})",
+       "Unknown option: function, known: inputs, kind, name, in layer 'relu' (ReLU)"},
+      {R"({"kind": "Flatten", "axis": 1})",
+       "Unknown option: axis, known: inputs, kind, name, in layer 'flatten' (Flatten)"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(errorOf(networkOf("[4]", one.json)), one.error) << one.json;
+}
+
+TEST(GraphErrors, wrongWindows) {
+  const std::string conv = R"({"kind": "Conv2D", "filters": 2, "kernelSize": )";
+  Case cases[] = {
+      {R"({"kind": "Conv2D", "kernelSize": 3})", "Missing option: filters, in layer 'conv2d' (Conv2D)"},
+      {R"({"kind": "Conv2D", "filters": 3})", "Missing option: kernelSize, in layer 'conv2d' (Conv2D)"},
+      {conv + "0}", "Not positive: kernelSize 0, in layer 'conv2d' (Conv2D)"},
+      {conv + "[3, -1]}", "Not positive: kernelSize -1, in layer 'conv2d' (Conv2D)"},
+      {conv + "[3, 3, 3]}",
+       "Wrong value for kernelSize of layer 'conv2d' (Conv2D): [3,3,3], wanted a whole number or a pair of them"},
+      {conv + R"(3, "strides": 0})", "Not positive: strides 0, in layer 'conv2d' (Conv2D)"},
+      {conv + R"(3, "padding": "sane"})", "Unknown padding: sane, nearest known: same, in layer 'conv2d' (Conv2D)"},
+      {conv + R"(3, "padding": 1})", "Wrong value for padding of layer 'conv2d' (Conv2D): 1, wanted a text"},
+      {R"({"kind": "Conv2D", "filters": 0, "kernelSize": 3})", "Not positive: filters 0, in layer 'conv2d' (Conv2D)"},
+      {R"({"kind": "MaxPool2D", "poolSize": [2, 0]})", "Not positive: poolSize 0, in layer 'max_pool2d' (MaxPool2D)"},
+      {R"({"kind": "MaxPool2D", "strides": -2})", "Not positive: strides -2, in layer 'max_pool2d' (MaxPool2D)"},
+      {R"({"kind": "MaxPool2D", "pool_size": 2})",
+       "Unknown option: pool_size, nearest known: poolSize, in layer 'max_pool2d' (MaxPool2D)"},
+      {conv + "[5, 3]}",
+       "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): kernel height 5 is "
+       "larger "
+       "than the input extent 4"},
+      {conv + "[3, 7]}",
+       "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): kernel width 7 is larger "
+       "than the input extent 6"},
+      {R"({"kind": "MaxPool2D", "name": "pool", "poolSize": [5, 2]})",
+       "Shapes do not fit: layer 'pool' (MaxPool2D) after layer 'input' with output (4, 6, 1): pool height 5 is larger "
+       "than the input extent 4"},
+      {R"({"kind": "MaxPool2D", "poolSize": [1, 7]})",
+       "Shapes do not fit: layer 'max_pool2d' (MaxPool2D) after layer 'input' with output (4, 6, 1): pool width 7 is "
+       "larger than the input extent 6"},
+      {R"({"kind": "Dense", "units": 3})",
+       "Shapes do not fit: layer 'dense' (Dense) after layer 'input' with output (4, 6, 1): wants (features,): put a "
+       "Flatten before it, gets (4, 6, 1)"},
+      {R"({"kind": "Flatten"}, )" + conv + "1}",
+       "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'flatten' with output (24,): wants (height, width, "
+       "channels), gets (24,)"},
+      {R"({"kind": "Flatten"}, {"kind": "MaxPool2D"})",
+       "Shapes do not fit: layer 'max_pool2d' (MaxPool2D) after layer 'flatten' with output (24,): wants (height, "
+       "width, "
+       "channels), gets (24,)"},
+      {conv + R"([1000000, 1000000], "padding": "same"})",
+       "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): kernel (1000000, "
+       "1000000, "
+       "1, 2) holds more than 1e9 values"},
+      {R"({"kind": "Conv2D", "filters": 900000000, "kernelSize": 1})",
+       "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): output (4, 6, 900000000) "
+       "holds more than 1e9 values"},
+      {R"({"kind": "Flatten"}, {"kind": "Dense", "units": 900000000})",
+       "Shapes do not fit: layer 'dense' (Dense) after layer 'flatten' with output (24,): kernel (24, 900000000) holds "
+       "more than 1e9 values"},
+  };
+  for (const Case& one : cases) EXPECT_EQ(errorOf(networkOf("[4, 6, 1]", one.json)), one.error) << one.json;
+}
+
+TEST(GraphErrors, wrongInputs) {
+  Case cases[] = {
+      {R"("shape": [])", "Shape is empty, in layer 'input' (Input)"},
+      {R"("shape": [28, 0, 1])", "Not positive: shape 0, in layer 'input' (Input)"},
+      {R"("shape": [28, -1])", "Not positive: shape -1, in layer 'input' (Input)"},
+      {R"("shape": 784)", "Wrong value for shape of layer 'input' (Input): 784, wanted a list of whole numbers"},
+      {R"("shape": [null])", "Wrong value for shape of layer 'input' (Input): [null], wanted a list of whole numbers"},
+      {R"("shape": [100000, 100000])", "Shape holds more than 1e9 values, in layer 'input' (Input)"},
+      {R"("shape": [9223372036854775807, 9223372036854775807])",
+       "Too large: shape 9223372036854775807, in layer 'input' (Input)"},
+      {R"("dtype": "uint8")", "Missing option: shape, in layer 'input' (Input)"},
+      {R"("shape": [4], "dtype": "unit8")", "Unknown dtype: unit8, nearest known: uint8"},
+      {R"("shape": [4], "scale": "1/255")",
+       R"(Wrong value for scale of layer 'input' (Input): "1/255", wanted a number)"},
+      {R"("shape": [4], "inputs": ["x"])", "Input takes no inputs: layer 'input'"},
+  };
+  for (const Case& one : cases) {
+    std::string json = R"({"layers": [{"kind": "Input", )" + one.json + R"(}, {"kind": "Flatten"}]})";
+    EXPECT_EQ(errorOf(json), one.error) << one.json;
+  }
+}
+
+TEST(GraphErrors, noBytesDoWorseThanAUserError) {
+  const std::string pieces[] = {"{",
+                                "}",
+                                "[",
+                                "]",
+                                "\"",
+                                ",",
+                                ":",
+                                "0",
+                                "-1",
+                                "1e9",
+                                "99999999999",
+                                "9223372036854775807",
+                                "18446744073709551615",
+                                "1e999",
+                                "null",
+                                "true",
+                                "0.5",
+                                "\\",
+                                "\xff",
+                                "\\u0000",
+                                "\"Input\"",
+                                "\"same\"",
+                                "\"strides\": 3,"};
+  int parsed = 0, accepted = 0;
+  for (uint64_t round = 0; round < 30000; ++round) {
+    std::string json = kMnistCnn;
+    size_t changes = 1 + philox(round, 0, 0)[0] % 3;
+    for (size_t change = 0; change < changes; ++change) {
+      RandomBlock bits = philox(round, 1, change);
+      size_t at = bits[0] % json.size();
+      switch (bits[1] % 5) {
+        case 0:
+          json[at] = static_cast<char>(bits[2]);
+          break;
+        case 1:
+          json.erase(at, 1 + bits[2] % 20);
+          break;
+        case 2:
+          json.insert(at, pieces[bits[2] % std::size(pieces)]);
+          break;
+        default: {  // another value for a number
+          size_t digit = json.find_first_of("0123456789", at);
+          if (digit == std::string::npos) break;
+          size_t end = json.find_first_not_of("0123456789.", digit);
+          json.replace(digit, end - digit, pieces[bits[2] % std::size(pieces)]);
+        }
+      }
+    }
+    try {
+      Json tree = parseJson(json, "network");
+      ++parsed;
+      Graph graph = Graph::fromJson(tree);
+      describe(graph);
+      ++accepted;
+    } catch (const UserError&) {
+    }
+  }
+  EXPECT_GT(parsed, 3000);  // the mutations reach further than the parser
+  EXPECT_GT(accepted, 500);
+}
+
+}  // namespace
+}  // namespace bloomery::network

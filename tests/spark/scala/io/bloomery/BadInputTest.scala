@@ -106,7 +106,7 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
 
   test("an exception of a UDF arrives as itself and is tried once") {
     val check = udf((id: Long) => if (id == 451) throw new IllegalArgumentException("row 451 is bad") else id)
-    val broken = data.withColumn("label", col("label") + check(col("id")) * 0)
+    val broken = data.withColumn("label", col("label") + check(col("id")) - col("id"))
     val collected = intercept[SparkException](broken.collect())
     val (error, counts) = failing[SparkException](twoWorkers.fit(broken))
     assert(error.getCondition == collected.getCondition)

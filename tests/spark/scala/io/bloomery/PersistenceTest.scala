@@ -72,12 +72,22 @@ class PersistenceTest extends AnyFunSuite with EngineSuite {
     Files.delete(lost)
     assert(refused(lost.getParent).startsWith("File of the model is missing; save it again: history.json"))
 
+    val unnoticed = saved().resolve("network.json")
+    Files.delete(unnoticed.resolveSibling(".network.json.crc"))
+    Files.write(unnoticed, bytes.updated(bytes.length / 2, 'x'.toByte))
+    assert(refused(unnoticed.getParent).startsWith("File of the model was changed"))
+
     val unlisted = saved().resolve("model.json")
+    Files.delete(unlisted.resolveSibling(".model.json.crc"))
     Files.writeString(unlisted, "{")
     assert(refused(unlisted.getParent).startsWith("Not valid JSON: model.json"))
 
     val noMetadata = saved()
     Files.list(noMetadata.resolve("metadata")).forEach(file => Files.delete(file))
     assert(refused(noMetadata).startsWith("Metadata of the model cannot be read"))
+
+    val foreign = temporary("foreign").resolve("saved")
+    Tiny.classifier.save(foreign.toString)
+    assert(refused(foreign).startsWith("Not a model of Bloomery"))
   }
 }

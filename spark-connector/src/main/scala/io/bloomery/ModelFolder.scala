@@ -1,10 +1,10 @@
 package io.bloomery
 
 import io.bloomery.engine.Json
-import java.io.{EOFException, FileNotFoundException}
+import java.io.FileNotFoundException
 import java.security.MessageDigest
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.{ChecksumException, FileSystem, Path}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
@@ -48,36 +48,36 @@ private[bloomery] final class ModelFolder(path: String, hadoopConf: Configuratio
           s" it: version ${manifest.path("version").asText()} in $path")
     }
     manifest.path("files").properties().asScala.map { entry =>
-      val name = entry.getKey
+      val (name, listed) = (entry.getKey, entry.getValue)
+      val size = sizeOf(name)
+      if (size != listed.path("bytes").asLong()) {
+        throw broken("has the wrong size", s"$name in $path, $size bytes of ${listed.path("bytes").asLong()}")
+      }
       val bytes = readFile(name)
-      check(name, bytes.length.toLong, entry.getValue.path("bytes").asLong(), "has the wrong size")
-      check(name, ModelFolder.sha256(bytes), entry.getValue.path("sha256").asText(), "was changed")
+      if (ModelFolder.sha256(bytes) != listed.path("sha256").asText()) throw broken("was changed", s"$name in $path")
       name -> bytes
     }.toMap
   }
 
-  private def check[T](name: String, found: T, listed: T, what: String): Unit =
-    if (found != listed) {
-      throw new UserError(
-        s"File of the model $what; save it again: $name in $path, found $found, listed $listed")
+  private def broken(what: String, file: String): UserError =
+    new UserError(s"File of the model $what; save it again: $file")
+
+  private def sizeOf(name: String): Long =
+    try fileSystem.getFileStatus(new Path(folder, name)).getLen
+    catch { case _: FileNotFoundException => throw broken("is missing", s"$name in $path") }
+
+  private def readFile(name: String): Array[Byte] =
+    try {
+      val bytes = new Array[Byte](sizeOf(name).toInt)
+      Using.resource(fileSystem.open(new Path(folder, name)))(_.readFully(0L, bytes))
+      bytes
+    } catch {
+      // Hadoop keeps checksums of its own beside local files.
+      case _: ChecksumException => throw broken("was changed", s"$name in $path")
     }
 
   private def writeFile(name: String, bytes: Array[Byte]): Unit =
     Using.resource(fileSystem.create(new Path(folder, name), true))(_.write(bytes))
-
-  private def readFile(name: String): Array[Byte] = {
-    val file = new Path(folder, name)
-    try {
-      val bytes = new Array[Byte](fileSystem.getFileStatus(file).getLen.toInt)
-      Using.resource(fileSystem.open(file))(_.readFully(0L, bytes))
-      bytes
-    } catch {
-      case _: FileNotFoundException =>
-        throw new UserError(s"File of the model is missing; save it again: $name in $path")
-      case _: EOFException =>
-        throw new UserError(s"File of the model is cut short; save it again: $name in $path")
-    }
-  }
 }
 
 private[bloomery] object ModelFolder {

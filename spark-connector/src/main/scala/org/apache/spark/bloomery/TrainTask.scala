@@ -2,10 +2,11 @@ package org.apache.spark.bloomery
 
 import java.net.InetAddress
 
+import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.util.Using
 
-import org.apache.spark.{BarrierTaskContext, SparkEnv}
+import org.apache.spark.{BarrierTaskContext, InterruptibleIterator, SparkEnv}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
@@ -90,17 +91,18 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       val batches = new ArrowExport(spec.columns.zipWithIndex, spec.rowsPerBatch, allocator)
       batches.withSchema(trainer.ingestSchema)
       partitions.foreach { case (partition, rows) =>
-        Iterator.unfold(0L) { firstRow =>
-          Option.when(rows.hasNext) {
-            context.killTaskIfInterrupted()
-            val count = batches.withBatch(rows) { (array, count) =>
+        val killable = new InterruptibleIterator(context, rows)
+        @tailrec
+        def ingest(firstRow: Long): Unit =
+          if (killable.hasNext) {
+            val count = batches.withBatch(TrainTask.rowsOfAWhile(killable)) { (array, count) =>
               trainer.ingest(array, partition, firstRow)
               count
             }
             reporter.pollIfDue()
-            (count, firstRow + count)
+            ingest(firstRow + count)
           }
-        }.foreach(_ => ())
+        ingest(0)
       }
     }
 
@@ -117,6 +119,15 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
 
 private[bloomery] object TrainTask {
   private val PollMillis = 500L
+
+  /** What comes within the time of a poll, so that slow rows do not keep the worker from reporting. */
+  private def rowsOfAWhile(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val deadline = PollMillis.millis.fromNow
+    new Iterator[InternalRow] {
+      override def hasNext: Boolean = deadline.hasTimeLeft() && rows.hasNext
+      override def next(): InternalRow = rows.next()
+    }
+  }
 
   /** Where the other workers reach this executor: the address that Spark itself uses. */
   private def host: String = {

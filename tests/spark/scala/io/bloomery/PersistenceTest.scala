@@ -61,7 +61,8 @@ class PersistenceTest extends AnyFunSuite with EngineSuite {
 
     val cut = saved().resolve("weights.safetensors")
     Files.write(cut, Files.readAllBytes(cut).dropRight(10))
-    assert(refused(cut.getParent).startsWith("File of the model has the wrong size; save it again: weights.safetensors"))
+    assert(
+      refused(cut.getParent).startsWith("File of the model has the wrong size; save it again: weights.safetensors"))
 
     val changed = saved().resolve("network.json")
     val bytes = Files.readAllBytes(changed)

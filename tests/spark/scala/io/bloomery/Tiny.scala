@@ -13,7 +13,10 @@ object Tiny {
     spark
       .range(0, rows, 1, partitions)
       .selectExpr("id", "transform(sequence(0, 3), i -> float((hash(id, i) % 1000) / 1000.0)) as features")
-      .selectExpr("id", "features", "int(array_position(slice(features, 1, 3), array_max(slice(features, 1, 3))) - 1) as label")
+      .selectExpr(
+        "id",
+        "features",
+        "int(array_position(slice(features, 1, 3), array_max(slice(features, 1, 3))) - 1) as label")
 
   def classifier: NeuralNetClassifier =
     new NeuralNetClassifier()

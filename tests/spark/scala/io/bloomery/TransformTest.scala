@@ -24,7 +24,9 @@ class TransformTest extends AnyFunSuite with EngineSuite {
 
   /** The columns that reach the prediction. */
   private def read(frame: DataFrame): Seq[String] =
-    optimized(frame).collect { case node if node.nodeName == "Predict" => node.children.head.output.map(_.name) }.flatten
+    optimized(frame).collect {
+      case node if node.nodeName == "Predict" => node.children.head.output.map(_.name)
+    }.flatten
 
   /** The columns that are read from the files. */
   private def scanned(frame: DataFrame): Seq[String] =

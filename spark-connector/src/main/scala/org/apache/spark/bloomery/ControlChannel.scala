@@ -9,7 +9,7 @@ private[bloomery] sealed trait ControlMessage extends Serializable {
   def attempt: Int
 }
 
-/** Here I am: answered with the addresses of all workers, by rank, once the last has come. */
+/** Here I am: answered with the addresses of all by rank once the last has come, or who failed. */
 private[bloomery] final case class Meet(attempt: Int, rank: Int, address: Array[Byte])
     extends ControlMessage
 
@@ -31,13 +31,11 @@ private[bloomery] final case class AskFailed(attempt: Int) extends ControlMessag
 /** Who has not come yet? */
 private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessage
 
-/** The answer to a meeting: everybody's address, or who failed before all were there. */
-private[bloomery] final case class Met(addresses: Array[Array[Byte]], stoppedBy: Option[Int])
-
 /**
  * The driver's end of one fit: workers meet here, report progress, and learn of the first worker
  * that failed. It lives in Spark's RpcEnv, whose authentication and encryption apply; messages are
- * handled one at a time.
+ * handled one at a time. Replies are of Scala's own types only: on an executor the RpcEnv does not
+ * see classes that came with spark.jars, and would close the connection.
  */
 private[bloomery] final class ControlChannel(
     override val rpcEnv: RpcEnv,
@@ -78,7 +76,7 @@ private[bloomery] final class ControlChannel(
     failedRank(attempt).foreach(rank => dismiss(present, rank))
     if (present.size == numWorkers) {
       val addresses = Array.tabulate(numWorkers)(present(_)._1)
-      present.values.foreach { case (_, waiting) => waiting.reply(Met(addresses, None)) }
+      present.values.foreach { case (_, waiting) => waiting.reply(Right(addresses)) }
     }
   }
 
@@ -93,7 +91,7 @@ private[bloomery] final class ControlChannel(
   private def dismiss(
       present: mutable.Map[Int, (Array[Byte], RpcCallContext)],
       failedRank: Int): Unit = {
-    present.values.foreach { case (_, waiting) => waiting.reply(Met(Array.empty, Some(failedRank))) }
+    present.values.foreach { case (_, waiting) => waiting.reply(Left(failedRank)) }
     present.clear()
   }
 

@@ -23,15 +23,14 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
   def meet(address: Array[Byte], timeout: FiniteDuration, check: () => Unit): Array[Array[Byte]] = {
     val deadline = timeout.fromNow
     val limit = new RpcTimeout(timeout + ControlClient.Grace, "bloomery.connectTimeout")
-    val reply = channel.ask[Met](Meet(attempt, rank, address), limit)
+    val reply = channel.ask[Either[Int, Array[Array[Byte]]]](Meet(attempt, rank, address), limit)
     val met = await(reply, deadline, check).getOrElse {
       val missing = channel.askSync[List[Int]](AskMissing(attempt))
       throw new PeerLost(
         "Workers did not start within connectTimeout:" +
           s" ranks ${missing.mkString(", ")} after ${timeout.toSeconds} s")
     }
-    met.stoppedBy.foreach(by => throw new StoppedByPeer(by))
-    met.addresses
+    met.fold(by => throw new StoppedByPeer(by), identity)
   }
 
   /** Tells how far this worker is, and throws when another one has failed. */

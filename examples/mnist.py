@@ -41,6 +41,7 @@ def session(master: str) -> SparkSession:
         .config("spark.driver.extraJavaOptions", quiet)
         .config("spark.executor.extraJavaOptions", quiet)
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
     )
     return bloomery.configure(builder).getOrCreate()
 

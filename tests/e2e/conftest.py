@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy
@@ -22,13 +23,16 @@ def spark():
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .appName("e2e")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.extraJavaOptions", quiet)
         .config("spark.executor.extraJavaOptions", quiet)
     )
     session = bloomery.configure(builder).getOrCreate()
+    application = session.sparkContext.applicationId
     yield session
     session.stop()
+    shutil.rmtree(Path(os.environ["SPARK_HOME"]) / "work" / application)  # each executor had its copy of the jar
 
 
 @pytest.fixture(scope="session")

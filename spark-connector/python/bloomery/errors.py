@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PythonException
 
 
 class BloomeryError(Exception):
@@ -41,14 +42,23 @@ _KINDS: dict[str, type[BloomeryError]] = {
 }
 
 
+_UDF_FAILURE = "org.apache.spark.api.python.PythonException"
+
+
 @contextmanager
 def translated() -> Iterator[None]:
-    """Inside this block a Java exception of Bloomery is raised as its Python counterpart; others pass unchanged."""
+    """Inside this block a Java exception of Bloomery is raised as its Python counterpart.
+
+    What a Python UDF upstream threw is raised as pyspark's PythonException, as pyspark itself does where it can; all
+    others pass unchanged.
+    """
     try:
         yield
     except Py4JJavaError as error:
         name = error.java_exception.getClass().getName()
+        message = error.java_exception.getMessage()
+        if name == _UDF_FAILURE:
+            raise PythonException(message=message) from error
         if not name.startswith(_PACKAGE):
             raise
-        kind = _KINDS.get(name, BloomeryError)
-        raise kind(error.java_exception.getMessage()) from error
+        raise _KINDS.get(name, BloomeryError)(message) from error

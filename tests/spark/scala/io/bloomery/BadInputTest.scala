@@ -116,6 +116,17 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
     assertNothingIsAlive()
   }
 
+  test("a failure does not wait for a worker that is held up in the user's code") {
+    val slow = udf { (id: Long) => if (id == 0) Thread.sleep(60000); id }
+    val held = Tiny.data(spark, partitions = 2)
+      .withColumn("label", when(col("id") === 301, lit(99)).otherwise(col("label") + slow(col("id")) - col("id")))
+    val started = System.nanoTime()
+    val (error, counts) = failing[UserError](twoWorkers.fit(held))
+    assert(error.getMessage.contains("99") && counts.jobs == 1)
+    assert(System.nanoTime() - started < 20e9)
+    assertNothingIsAlive()
+  }
+
   test("the network's summary is a table, and a wrong one a sentence") {
     val summary = Tiny.network.summary()
     Seq("dense", "Dense", "131").foreach(part => assert(summary.contains(part)))

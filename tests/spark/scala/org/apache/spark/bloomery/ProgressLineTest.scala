@@ -16,7 +16,7 @@ class ProgressLineTest extends AnyFunSuite {
   private def shown(live: Boolean)(steps: (ProgressLine, Long => Unit) => Unit): String = {
     val bytes = new ByteArrayOutputStream()
     var seconds = 0L
-    val line = new ProgressLine(new PrintStream(bytes), live, () => seconds * 1000000000L)
+    val line = new ProgressLine(new PrintStream(bytes), live, now = () => seconds * 1000000000L)
     steps(line, now => seconds = now)
     bytes.toString
   }

@@ -6,16 +6,20 @@ import java.util.Locale
 
 import scala.util.Try
 
+import org.apache.spark.SparkContext
+
 import io.bloomery.EpochRecord
 import io.bloomery.engine.Progress
 
 /**
  * Shows a fit on the driver's stderr: on a terminal one line that is overwritten, elsewhere a line
- * every few seconds; the last line of each epoch stays. Called by one thread at a time.
+ * every few seconds; the last line of each epoch stays. `clear` removes what others left on the
+ * line. Called by one thread at a time.
  */
 private[bloomery] final class ProgressLine(
     out: PrintStream,
     live: Boolean,
+    clear: () => Unit = () => (),
     now: () => Long = () => System.nanoTime()) {
   private var started: Option[(Long, Double)] = None
   private var lastPrinted = now() - ProgressLine.SlowNanos
@@ -46,13 +50,14 @@ private[bloomery] final class ProgressLine(
     } yield (now() - since) / 1e9 / done * left
 
   private def overwrite(text: String): Unit = {
+    clear()
     out.print("\r" + text.padTo(width, ' '))
     out.flush()
     width = text.length
   }
 
   private def printLine(text: String): Unit = {
-    if (width > 0) overwrite("")
+    if (width > 0) overwrite("") else clear()
     out.println((if (width > 0) "\r" else "") + text)
     width = 0
     lastPrinted = now()
@@ -62,7 +67,9 @@ private[bloomery] final class ProgressLine(
 private[bloomery] object ProgressLine {
   private val SlowNanos = 5L * 1000 * 1000 * 1000
 
-  def onStderr(): ProgressLine = new ProgressLine(System.err, isTerminal)
+  /** Takes the place of Spark's own bar, which cannot see into a barrier stage. */
+  def onStderr(context: SparkContext): ProgressLine =
+    new ProgressLine(System.err, isTerminal, () => context.progressBar.foreach(_.finishAll()))
 
   /** `epoch 1/2  step 120/313  loss 0.3121  accuracy 0.9012  2105 samples/s  14 s left` */
   def text(progress: Progress, secondsLeft: Option[Double]): String = {

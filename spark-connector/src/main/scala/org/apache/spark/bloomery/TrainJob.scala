@@ -49,7 +49,7 @@ object TrainJob extends Logging {
     val dealt = if (request.forceRepartition) data.repartition(request.numWorkers) else data
     val classicData = dealt.asInstanceOf[classic.Dataset[Row]]
     val context = classicData.sparkSession.sparkContext
-    val line = Option.when(request.verbose > 0)(ProgressLine.onStderr())
+    val line = Option.when(request.verbose > 0)(ProgressLine.onStderr(context))
     val channel =
       new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, json => line.foreach(_.show(json)))
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.

@@ -43,8 +43,9 @@ void GlooCommunicator::run(const char* operation, size_t bytes, Timeout timeout,
     body(++tag_);
   } catch (const std::exception& error) {
     if (mesh_->aborted()) throw Cancelled(message("Communication was aborted during ", what()));
-    auto loss = mesh_->firstLoss();
+    // The transport's thread wakes us before it has told of the loss; closing waits for it.
     mesh_->close();
+    auto loss = mesh_->firstLoss();
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
       throw ResourceError(message("Out of memory during ", what()));
     }

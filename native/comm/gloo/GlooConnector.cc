@@ -1,7 +1,10 @@
 #include "comm/gloo/GlooConnector.h"
 
 #include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -32,7 +35,8 @@ struct AddressHeader {
   int32_t size = 0;
 };
 
-// Gloo goes on with a wild pointer when a name has no address, so it is looked up before.
+// Gloo would go on with a wild pointer when a name has no address, and leak when none can be bound, so both are tried
+// before.
 void checkHost(const std::string& host) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
@@ -41,7 +45,19 @@ void checkHost(const std::string& host) {
   if (result != 0) {
     throw UserError(message("Host of this worker has no address: '", host, "': ", gai_strerror(result)));
   }
+  bool bound = false;
+  int reason = 0;
+  for (addrinfo* one = found; one != nullptr && !bound; one = one->ai_next) {
+    int descriptor = socket(one->ai_family, one->ai_socktype, one->ai_protocol);
+    bound = descriptor >= 0 && bind(descriptor, one->ai_addr, one->ai_addrlen) == 0;
+    if (!bound) reason = errno;
+    if (descriptor >= 0) ::close(descriptor);
+  }
   freeaddrinfo(found);
+  if (!bound) {
+    throw UserError(message("Cannot listen on this worker's host: '", host, "': ", std::strerror(reason),
+                            "; give a name or address of this machine"));
+  }
 }
 
 std::shared_ptr<tcp::Device> makeDevice(const std::string& host) {
@@ -57,7 +73,7 @@ std::shared_ptr<tcp::Device> makeDevice(const std::string& host) {
       failure = withoutSourcePlace(error.what());
     }
   }).join();
-  if (device == nullptr) throw UserError(message("Cannot listen on this worker's host: '", host, "': ", failure));
+  if (device == nullptr) throw ResourceError(message("Cannot listen on this worker's host: '", host, "': ", failure));
   return device;
 }
 

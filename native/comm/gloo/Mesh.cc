@@ -15,6 +15,8 @@ namespace bloomery::comm {
 
 namespace tcp = gloo::transport::tcp;
 
+constexpr const char* kGivenUp = "Connection was given up";  // by this rank: nobody is lost
+
 // One operation's view of memory. The base class counts what is done; only the waits are ours.
 class MeshBuffer : public tcp::UnboundBuffer {
  public:
@@ -45,7 +47,11 @@ class MeshBuffer : public tcp::UnboundBuffer {
     tcp::UnboundBuffer::send(target, slot, offset, bytes);
   }
 
-  void fail(std::exception_ptr reason) { signalException(std::move(reason)); }
+  // Takes the base class, for a pair may hold a buffer on whose destruction the owner waits: then only that is left.
+  static void fail(tcp::UnboundBuffer& buffer, const std::exception_ptr& reason) {
+    auto signal = &MeshBuffer::signalException;
+    (buffer.*signal)(reason);
+  }
 
  private:
   void wait(std::condition_variable& changed, int& completions, int peer, const char* complaint) {
@@ -105,7 +111,7 @@ class MeshPair : public tcp::Pair {
  private:
   void wake(const gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& buffer) const {
     gloo::NonOwningPtr<tcp::UnboundBuffer> alive(buffer);
-    if (alive) static_cast<MeshBuffer*>(alive.operator->())->fail(ex_);
+    if (alive) MeshBuffer::fail(*alive.operator->(), ex_);
   }
 
   void tellMesh() const {
@@ -113,6 +119,7 @@ class MeshPair : public tcp::Pair {
       std::rethrow_exception(ex_);
     } catch (const std::exception& error) {
       std::string reason = withoutSourcePlace(error.what());
+      if (reason == kGivenUp) return;
       bool reset = reason.ends_with(std::strerror(ECONNRESET));
       if (reset) reason = "it reset the connection";
       if (reason.starts_with("Connection closed by peer")) reason = "it closed the connection";
@@ -176,7 +183,7 @@ void Mesh::connect(int peer, const std::vector<char>& addressesOfPeer) {
   getPair(peer)->connect(std::vector<char>(first, first + length));
 }
 
-void Mesh::close() { signalException("Connection was given up"); }
+void Mesh::close() { signalException(kGivenUp); }
 
 void Mesh::abort() {
   aborted_ = true;
@@ -207,7 +214,7 @@ void Mesh::leave(MeshBuffer* buffer) {
 void Mesh::wakeAll(std::exception_ptr reason) {
   std::lock_guard lock(buffersMutex_);
   doom_ = reason;
-  for (MeshBuffer* buffer : buffers_) buffer->fail(reason);
+  for (MeshBuffer* buffer : buffers_) MeshBuffer::fail(*buffer, reason);
 }
 
 std::string withoutSourcePlace(const std::string& text) {

@@ -69,8 +69,6 @@ def model(blobs):
 
 
 def live_resources(spark) -> dict[str, int]:
-    """What is alive in the driver's JVM; in local mode the executors are there too."""
-    return json.loads(spark.sparkContext._jvm.io.bloomery.Diagnostics.liveResources())
-
-
-NOTHING_ALIVE = {"handles": 0, "arrowBytes": 0, "threads": 0, "predictors": 0, "jvmArrowBytes": 0}
+    """What is alive in the driver's JVM, where in local mode the executors are too: empty when nothing is."""
+    counts = json.loads(spark.sparkContext._jvm.io.bloomery.Diagnostics.liveResources())
+    return {name: count for name, count in counts.items() if count != 0}

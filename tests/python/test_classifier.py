@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import NOTHING_ALIVE, classifier, live_resources, small_network
+from conftest import classifier, live_resources, small_network
 from pyspark.errors import PythonException
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
@@ -80,7 +80,7 @@ def test_fit_learns_and_reports_each_epoch(spark, model):
 
 
 def test_nothing_native_is_left_after_a_fit(spark, model):
-    assert live_resources(spark) == NOTHING_ALIVE
+    assert live_resources(spark) == {}
 
 
 def test_same_seed_gives_the_same_bits(spark, blobs):
@@ -107,7 +107,7 @@ def test_bad_input_is_a_user_error_without_a_java_stack(spark, blobs, params, se
         classifier(**params).fit(blobs)
     assert sentence in str(caught.value)
     assert "\tat " not in str(caught.value)
-    assert live_resources(spark) == NOTHING_ALIVE
+    assert live_resources(spark) == {}
 
 
 def test_network_must_be_set(spark, blobs):

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 import safetensors.numpy
-from conftest import NOTHING_ALIVE, live_resources, small_network
+from conftest import live_resources, small_network
 from pyspark.ml.linalg import VectorUDT
 
 import bloomery
@@ -24,7 +24,7 @@ def test_transform_adds_three_columns(spark, model, blobs):
 
 def test_nothing_native_is_left_after_a_transform(spark, model, blobs):
     model.transform(blobs).collect()
-    assert live_resources(spark) == NOTHING_ALIVE
+    assert live_resources(spark) == {}
 
 
 def test_output_columns_can_be_renamed(spark, model, blobs):

@@ -78,12 +78,13 @@ def main() -> None:
     evaluated = time.monotonic()
 
     (options.output / "history.json").write_text(json.dumps(model.summary.history, indent=2) + "\n")
+    (options.output / "trace.json").write_text(model.summary.trace)
     model.summary.plot(str(options.output / "learning-curves.png"))
     model.write().overwrite().save(str(options.output / "model"))
 
     print(f"training: {fitted - started:.1f} s, evaluation of {test.count()} images: {evaluated - fitted:.1f} s")
     print(f"test accuracy: {reached:.4f}")
-    print(f"history, learning curves and model: {options.output}")
+    print(f"history, learning curves, trace and model: {options.output}")
     spark.stop()
 
 

@@ -21,4 +21,5 @@ def test_quickstart_reaches_its_accuracy(master):
     assert accuracy and float(accuracy[1]) >= 0.985, result.stdout
     output = ROOT / "build" / "quickstart"
     assert json.loads((output / "history.json").read_text())
+    assert json.loads((output / "trace.json").read_text())["traceEvents"]
     assert (output / "learning-curves.png").stat().st_size > 0

@@ -40,7 +40,8 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
     @property
     def summary(self) -> TrainingSummary:
         """How the training went; it is saved with the model."""
-        return TrainingSummary(self._call_java("summary").toJson())
+        summary = self._call_java("summary")
+        return TrainingSummary(summary.toJson(), summary.trace())
 
     def weights(self) -> dict[str, numpy.ndarray[Any, Any]]:
         """The weights by name, such as `conv2d/kernel`, laid out as Keras has them."""

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 class TrainingSummary:
     """The history of a fit, as it is saved with the model."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, trace: str = '{"traceEvents": []}') -> None:
         self._json: dict[str, Any] = json.loads(text)
+        self._trace = trace
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -29,6 +30,11 @@ class TrainingSummary:
     def numWorkers(self) -> int:
         """How many tasks trained together."""
         return int(self._json["workers"])
+
+    @property
+    def trace(self) -> str:
+        """What the workers' threads did last, as JSON for chrome://tracing or Perfetto; not saved with the model."""
+        return self._trace
 
     def to_json(self) -> str:
         """All of it as JSON."""

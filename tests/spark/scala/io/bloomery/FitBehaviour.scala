@@ -1,10 +1,14 @@
 package io.bloomery
 
+import io.bloomery.network.{Dense, Input, Sequential}
+import java.nio.{ByteBuffer, ByteOrder}
 import org.apache.spark.bloomery.JobLog
 import org.apache.spark.ml.Pipeline
+import org.apache.spark.ml.evaluation.MulticlassClassificationEvaluator
 import org.apache.spark.ml.functions.array_to_vector
+import org.apache.spark.ml.tuning.{ParamGridBuilder, TrainValidationSplit}
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.functions.{col, lit}
+import org.apache.spark.sql.functions.{col, lit, udf}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 
@@ -23,6 +27,11 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
     assert(model.summary.history.last.loss < model.summary.history.head.loss)
     assert(model.summary.history.last.metrics("accuracy") > 0.8)
     assert(model.summary.totalSeconds > 0)
+    Seq("assemble", "compute", "allreduce", "update").foreach { name =>
+      Seq(0, 1).foreach { rank =>
+        assert(s""""name":"$name".*?"pid":$rank""".r.findFirstIn(model.summary.trace).isDefined)
+      }
+    }
     assert(model.numParameters == 4 * 16 + 16 + 16 * 3 + 3)
     assertNothingIsAlive()
   }
@@ -53,17 +62,30 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
 
   test("features of every kind train and predict") {
     val data = Tiny.data(spark)
+    val bytes = udf { (values: Seq[Float]) =>
+      val buffer = ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN)
+      values.foreach(value => buffer.putFloat(value))
+      buffer.array()
+    }
     val kinds = Seq(
       data,
       data.withColumn("features", col("features").cast("array<double>")),
       data.withColumn("features", col("features").cast("array<decimal(10,3)>")),
-      data.withColumn("features", array_to_vector(col("features"))))
+      data.withColumn("features", array_to_vector(col("features"))),
+      data.withColumn("features", bytes(col("features"))))
     val weights = kinds.map { data =>
       val model = fit(Tiny.classifier.setEpochs(2), data)
       assert(model.transform(data).count() == 600)
       model.weights.toSeq
     }
     assert(weights.distinct.size == 1)
+  }
+
+  test("a single number is a feature, too") {
+    val network = Sequential(Input(1), Dense(3, activation = "softmax"))
+    val data = Tiny.data(spark).withColumn("features", col("features")(0))
+    val model = fit(Tiny.classifier.setNetwork(network).setEpochs(1), data)
+    assert(model.transform(data).filter("prediction >= 0").count() == 600)
   }
 
   test("forceRepartition deals rows to all workers") {
@@ -93,6 +115,41 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
 
 class LocalFitTest extends FitBehaviour {
   override def master: String = "local[2]"
+
+  test("one and two workers end with about the same accuracy") {
+    val data = Tiny.data(spark)
+    val accuracies = Seq(1, 2).map { workers =>
+      val classifier = Tiny.classifier.setNumWorkers(workers).setEpochs(10)
+      classifier.clear(classifier.batchSize)
+      Tiny.accuracy(classifier.setGlobalBatchSize(20).fit(data).transform(data))
+    }
+    assert(math.abs(accuracies.head - accuracies.last) < 0.03)
+  }
+
+  test("an estimator is tuned by Spark's own validation") {
+    val classifier = Tiny.classifier
+    val grid = new ParamGridBuilder().addGrid(classifier.learningRate, Array(1e-9, 0.02)).build()
+    val tuned = new TrainValidationSplit()
+      .setEstimator(classifier)
+      .setEvaluator(new MulticlassClassificationEvaluator().setMetricName("accuracy"))
+      .setEstimatorParamMaps(grid)
+      .setSeed(1)
+      .fit(Tiny.data(spark))
+    assert(tuned.validationMetrics(1) > tuned.validationMetrics(0))
+    assert(Tiny.accuracy(tuned.transform(Tiny.data(spark))) > 0.7)
+  }
+}
+
+class KryoFitTest extends AnyFunSuite with EngineSuite {
+  override def master: String = "local[2]"
+  override def settings: Map[String, String] = Map(
+    "spark.serializer" -> "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrationRequired" -> "true")
+
+  test("a serializer that wants to know every class needs to know none of ours") {
+    val data = Tiny.data(spark)
+    assert(Tiny.accuracy(Tiny.classifier.setNumWorkers(2).fit(data).transform(data)) > 0.8)
+  }
 }
 
 class ClusterFitTest extends FitBehaviour {

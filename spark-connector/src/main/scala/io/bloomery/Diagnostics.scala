@@ -12,6 +12,7 @@ object Diagnostics {
       .parse(Engine.liveResources, "live resources")
       .put("predictors", LiveResources.predictors)
       .put("jvmArrowBytes", LiveResources.arrowBytes)
+      .put("jvmThreads", LiveResources.threads)
       .toString
 
   /** Versions and instruction set of the engine, as JSON. */

@@ -4,7 +4,7 @@ import io.bloomery.engine.Json
 import scala.jdk.CollectionConverters._
 
 /** How a fit went, as `history.json` of a model folder keeps it. */
-final class TrainingSummary private (json: String) {
+final class TrainingSummary private (json: String, spans: Map[Int, Seq[String]]) {
   private val node = Json.parse(json, "history")
 
   /** The epochs in order. */
@@ -17,17 +17,40 @@ final class TrainingSummary private (json: String) {
   def numWorkers: Int = node.path("workers").asInt()
 
   def toJson: String = json
+
+  /**
+   * What the workers' threads did last, for chrome://tracing or Perfetto; a worker is a process.
+   * It is not saved with the model.
+   */
+  def trace: String = {
+    val events = for ((rank, spans) <- spans.toSeq.sortBy(_._1); span <- spans) yield {
+      val node = Json.parse(span, "span")
+      Json.obj(
+        "name" -> node.path("name").asText(),
+        "ph" -> "X",
+        "ts" -> node.path("startMicros").asLong(),
+        "dur" -> node.path("durationMicros").asLong(),
+        "pid" -> rank,
+        "tid" -> node.path("thread").asText())
+    }
+    Json.obj("traceEvents" -> events).toString
+  }
 }
 
 object TrainingSummary {
-  def apply(history: Seq[String], totalSeconds: Double, numWorkers: Int): TrainingSummary =
+  def apply(
+      history: Seq[String],
+      totalSeconds: Double,
+      numWorkers: Int,
+      trace: Map[Int, Seq[String]]): TrainingSummary =
     new TrainingSummary(
       Json
         .obj(
           "seconds" -> totalSeconds,
           "workers" -> numWorkers,
           "epochs" -> history.map(Json.parse(_, "epoch")))
-        .toString)
+        .toString,
+      trace)
 
-  def fromJson(json: String): TrainingSummary = new TrainingSummary(json)
+  def fromJson(json: String): TrainingSummary = new TrainingSummary(json, Map.empty)
 }

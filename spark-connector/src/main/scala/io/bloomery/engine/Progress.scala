@@ -23,6 +23,9 @@ final case class Progress(json: String) {
   /** Epochs that ended since the last poll, each as JSON. */
   def finishedEpochs: Seq[String] = node.path("history").elements().asScala.map(_.toString).toSeq
 
+  /** What the trainer's threads did since the last poll, each span as JSON. */
+  def trace: Seq[String] = node.path("trace").elements().asScala.map(_.toString).toSeq
+
   /** Without what stays on the worker. */
   def forDriver: String = node.deepCopy().without[ObjectNode](List("log", "trace").asJava).toString
 

@@ -10,7 +10,7 @@ private[bloomery] final class KillWatch(context: TaskContext, onKill: () => Unit
     extends AutoCloseable {
   @volatile private var watching = true
 
-  private val thread = new Thread(() => watch(), s"bloomery-kill-watch-${context.partitionId()}")
+  private val thread = new Thread(() => watch(), s"${KillWatch.ThreadName}-${context.partitionId()}")
   thread.setDaemon(true)
   thread.start()
 
@@ -28,5 +28,6 @@ private[bloomery] final class KillWatch(context: TaskContext, onKill: () => Unit
 }
 
 private[bloomery] object KillWatch {
+  val ThreadName = "bloomery-kill-watch"
   private val PollMillis = 50L
 }

@@ -30,16 +30,21 @@ private[bloomery] final class ProgressLine(
     progress.finishedEpochs
       .map(EpochRecord.fromJson)
       .foreach(epoch => printLine(ProgressLine.epochText(epoch, progress.epochs)))
-    if (!progress.isFinished && progress.state == "training") {
-      if (started.isEmpty) started = Some((now(), ProgressLine.stepsDone(progress)))
-      val text = ProgressLine.text(progress, secondsLeft(progress))
-      if (live) overwrite(text)
-      else if (now() - lastPrinted > ProgressLine.SlowNanos) printLine(text)
+    progress.state match {
+      case "loading" if progress.rows > 0 => showNow(s"loading  ${progress.rows} rows on the first worker")
+      case "training" =>
+        if (started.isEmpty) started = Some((now(), ProgressLine.stepsDone(progress)))
+        showNow(ProgressLine.text(progress, secondsLeft(progress)))
+      case _ => ()
     }
   }
 
   /** A sentence of its own line. */
   def say(text: String): Unit = printLine(text)
+
+  private def showNow(text: String): Unit =
+    if (live) overwrite(text)
+    else if (now() - lastPrinted > ProgressLine.SlowNanos) printLine(text)
 
   private def secondsLeft(progress: Progress): Option[Double] =
     for {

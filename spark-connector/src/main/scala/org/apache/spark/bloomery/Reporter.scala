@@ -1,5 +1,7 @@
 package org.apache.spark.bloomery
 
+import scala.collection.mutable
+
 import org.apache.spark.internal.Logging
 
 import io.bloomery.engine.{NativeTrainer, Progress}
@@ -8,16 +10,22 @@ import io.bloomery.engine.{NativeTrainer, Progress}
 private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlClient)
     extends Logging {
   private val epochs = Seq.newBuilder[String]
+  private val spans = mutable.Queue.empty[String]
   private var lastReport = System.nanoTime()
 
   /** The epochs that have ended, each as JSON. */
   def history: Seq[String] = epochs.result()
+
+  /** What the trainer's threads did last, each span as JSON. */
+  def trace: Seq[String] = spans.toSeq
 
   /** Waits for news and reports them; true when training has finished. */
   def poll(waitMillis: Long): Boolean = {
     val progress = trainer.poll(waitMillis)
     progress.log.foreach(line => logInfo(line))
     epochs ++= progress.finishedEpochs
+    spans ++= progress.trace
+    spans.dropInPlace(spans.size - Reporter.MaxSpans)
     if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty) report(progress)
     progress.isFinished
   }
@@ -34,5 +42,8 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
 }
 
 private[bloomery] object Reporter {
+
+  /** So many spans of a worker travel to the driver. */
+  private val MaxSpans = 4000
   private val IntervalNanos = 500L * 1000 * 1000
 }

@@ -11,6 +11,9 @@ import io.bloomery.{ResourceError, UserError}
 private[bloomery] object Slots {
   private val Local = """local(?:\[(\*|[0-9]+)(?:,\s*[0-9]+)?\])?""".r
   private val LocalCluster = """local-cluster\[\s*([0-9]+)\s*,\s*([0-9]+)\s*,\s*[0-9]+\s*\]""".r
+
+  /** What YARN and Kubernetes start when nothing is said. */
+  private val DefaultInstances = 2
   private val PollMillis = 20L
   private val QuietMillis = 1000L
 
@@ -36,16 +39,12 @@ private[bloomery] object Slots {
       case Local("*") => Some(slots(Runtime.getRuntime.availableProcessors()))
       case Local(cores) => Some(slots(Option(cores).fold(1)(_.toInt)))
       case LocalCluster(executors, cores) => Some(executors.toInt * slots(cores.toInt))
-      case master =>
-        val byCores = conf.getOption("spark.cores.max").map(cores => slots(cores.toInt))
-        // Only a standalone executor takes all of its machine's cores when nothing is said.
-        val coresEach =
-          conf.getOption("spark.executor.cores").map(_.toInt).orElse(Option.unless(standalone(master))(1))
-        val byInstances = for {
-          instances <- conf.getOption("spark.executor.instances")
-          cores <- coresEach
-        } yield instances.toInt * slots(cores)
-        (byCores ++ byInstances).minOption
+      case master if standalone(master) =>
+        // An executor takes all cores of its machine when nothing is said, so only the total is known.
+        conf.getOption("spark.cores.max").map(cores => slots(cores.toInt))
+      case _ =>
+        val instances = conf.getInt("spark.executor.instances", DefaultInstances)
+        Some(instances * slots(conf.getInt("spark.executor.cores", 1)))
     }
   }
 

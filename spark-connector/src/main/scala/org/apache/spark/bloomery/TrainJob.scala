@@ -14,6 +14,7 @@ import org.apache.spark.rpc.RpcEndpointRef
 import org.apache.spark.sql.{classic, DataFrame, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.util.Utils
 
 import io.bloomery.{Cancelled, InternalError, PeerLost}
 
@@ -27,8 +28,8 @@ final case class TrainRequest(
     slotTimeout: Double,
     verbose: Int)
 
-/** The weights as safetensors, and the epochs as JSON. */
-final case class TrainOutcome(weights: Array[Byte], history: Seq[String])
+/** The weights as safetensors, the epochs as JSON, and each worker's last spans as JSON. */
+final case class TrainOutcome(weights: Array[Byte], history: Seq[String], trace: Map[Int, Seq[String]])
 
 /**
  * Runs a fit as one barrier stage of `numWorkers` tasks on the thread that called it. A shuffle to
@@ -70,23 +71,25 @@ object TrainJob extends Logging {
     }
   }
 
-  private def submit(rows: RDD[InternalRow], spec: TrainSpec): FutureAction[Seq[TaskResult]] = {
+  /** Results travel as bytes, which no serializer has to be told of. */
+  private def submit(rows: RDD[InternalRow], spec: TrainSpec): FutureAction[Seq[Array[Byte]]] = {
     val task = new TrainTask(spec)
     new WorkerRDD(rows, spec.numWorkers)
       .barrier()
-      .mapPartitions(task.run)
+      .mapPartitions(partitions => task.run(partitions).map(Utils.serialize(_)))
       .repartition(1)
       .collectAsync()
   }
 
-  private def outcome(channel: ControlChannel, job: FutureAction[Seq[TaskResult]]): TrainOutcome = {
+  private def outcome(channel: ControlChannel, job: FutureAction[Seq[Array[Byte]]]): TrainOutcome = {
     val results =
-      try await(channel, job, failedAt = None)
+      try await(channel, job, failedAt = None).map(Utils.deserialize[TaskResult](_, getClass.getClassLoader))
       catch { case error: SparkException => throw firstCause(channel, error) }
     val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
-    results.collectFirst { case TaskResult.Trained(0, history) => history } match {
+    val trace = results.collect { case TaskResult.Trained(rank, _, spans) => rank -> spans }.toMap
+    results.collectFirst { case TaskResult.Trained(0, history, _) => history } match {
       case Some(history) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
-        TrainOutcome(Array.concat(weights.map(_.bytes): _*), history)
+        TrainOutcome(Array.concat(weights.map(_.bytes): _*), history, trace)
       case _ => throw firstCause(channel, new InternalError("Training ended without a result"))
     }
   }
@@ -105,8 +108,8 @@ object TrainJob extends Logging {
   @tailrec
   private def await(
       channel: ControlChannel,
-      job: FutureAction[Seq[TaskResult]],
-      failedAt: Option[Deadline]): Seq[TaskResult] = {
+      job: FutureAction[Seq[Array[Byte]]],
+      failedAt: Option[Deadline]): Seq[Array[Byte]] = {
     val done =
       try {
         Await.ready(job, PollInterval)

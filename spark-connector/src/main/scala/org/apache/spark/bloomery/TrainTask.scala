@@ -76,7 +76,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
         trainer.finishIngest()
         while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
         val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
-        Iterator(TaskResult.Trained(rank, reporter.history)) ++ weights
+        Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace)) ++ weights
       }
     }
   }

@@ -4,19 +4,28 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+EXCERPT = 25  # lines
+
+
+def end_of(text: str) -> str:
+    return "\n".join(text.rstrip().splitlines()[-EXCERPT:])
+
 
 def tally(rung: Path) -> tuple[int, list[str]]:
-    """How many tests passed, and the names of those that failed."""
+    """How many tests passed; the names of those that failed, and what they said."""
     passed = 0
     failed = []
     for report in sorted(rung.glob("*.xml")):
         for case in ElementTree.parse(report).iter("testcase"):
-            if case.find("failure") is not None or case.find("error") is not None:
-                failed.append(f"{rung.name}: {case.get('classname')} {case.get('name')}")
+            failure = next((child for child in case if child.tag in ("failure", "error")), None)
+            if failure is not None:
+                said = case.findtext("system-out") or failure.text or failure.get("message") or ""
+                failed.append(f"{rung.name}: {case.get('classname')} {case.get('name')}\n{end_of(said)}")
             elif case.find("skipped") is None:
                 passed += 1
     if (rung / "broken").exists() and not failed:
-        failed.append(f"{rung.name}: did not run to its end")
+        last = max(rung.glob("*.log"), key=lambda log: log.stat().st_mtime, default=None)
+        failed.append(f"{rung.name}: did not run to its end\n{end_of(last.read_text()) if last else ''}")
     return passed, failed
 
 

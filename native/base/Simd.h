@@ -4,8 +4,10 @@
 
 namespace bloomery {
 
-enum class SimdLevel { kBaseline, kAvx2 };
+enum class SimdLevel { kBaseline, kAvx2 };  // kAvx2: with FMA, which every processor with AVX2 has
 
-inline SimdLevel simdLevel() { return __builtin_cpu_supports("avx2") ? SimdLevel::kAvx2 : SimdLevel::kBaseline; }
+inline SimdLevel simdLevel() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? SimdLevel::kAvx2 : SimdLevel::kBaseline;
+}
 
 }  // namespace bloomery

@@ -33,7 +33,8 @@ class Plan {
   // derives from (seed, epoch, layer name, row id, element), so that it does not depend on rank or position.
   virtual void forward(const BatchInput& batch, Mode mode) = 0;
 
-  // [batch, classes] of the last forward, before the final softmax when the network ends in one; else the output.
+  // [batch, classes] of the last forward, before the final softmax when the network ends in one; else the output. Stays
+  // until the next forward.
   virtual const TensorView& logits() const = 0;
 
   // [batch, classes]: where the loss writes its gradient with respect to the logits, before backward. Rows beyond

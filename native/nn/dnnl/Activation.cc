@@ -40,15 +40,11 @@ class Softmax final : public Step {
     builder.use(Phase::kBackward, gradient_);
   }
 
-  void forward(const Pass&) override {
-    softmaxRows(static_cast<const float*>(input_.get_data_handle()), numRows_, classes_,
-                static_cast<float*>(output_.get_data_handle()));
-  }
+  void forward(const Pass&) override { softmaxRows(dataOf(input_), numRows_, classes_, dataOf(output_)); }
 
   void backward(const Pass&) override {
     if (!gradient_) return;
-    softmaxRowsBackward(static_cast<const float*>(output_.get_data_handle()), numRows_, classes_,
-                        static_cast<float*>(gradient_.get_data_handle()));
+    softmaxRowsBackward(dataOf(output_), numRows_, classes_, dataOf(gradient_));
   }
 
  private:
@@ -67,8 +63,8 @@ Edge planRelu(const Edge& given, PlanBuilder& builder) {
 
 Edge planSoftmax(const network::Node& node, const Edge& given, PlanBuilder& builder) {
   Edge input = builder.reordered(builder.settled(given), builder.canonical(node.input)), output = input;
-  if (!input.overwritable) output.value = builder.buffers().add(input.value.get_desc());
-  output.overwritable = false;  // backward reads it
+  output.value = builder.buffers().add(input.value.get_desc());  // never in place: the input's sign may be wanted
+  output.overwritable = false;                                   // backward reads it
   builder.add(std::make_unique<Softmax>(input, output, builder));
   return output;
 }

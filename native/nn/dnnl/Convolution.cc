@@ -1,6 +1,11 @@
+#include <omp.h>
+
+#include <optional>
 #include <string_view>
 
+#include "base/Simd.h"
 #include "nn/dnnl/LayerPlans.h"
+#include "nn/kernels/ThinConvolution.h"
 
 namespace bloomery::nn {
 
@@ -46,6 +51,43 @@ class Convolution final : public Step {
   std::vector<Operation> forward_, backward_;
 };
 
+// The first layer, whose image has few channels and needs no gradient: the weight gradient is our own kernel, which
+// does the backward half of the ReLU too. In mnist-cnn at batch 96 on one thread it takes 2.1 ms, as long as reading
+// the memory; oneDNN takes 2.3 with AVX-512 and 6.4 ms with AVX2, ReLU included.
+class ThinFirstConvolution final : public Step {
+ public:
+  ThinFirstConvolution(std::vector<Operation> forward, const ThinConvolution& shape, const Edge& input,
+                       const Edge& output, bool relu, dnnl::memory kernelGradient, dnnl::memory biasGradient,
+                       PlanBuilder& builder)
+      : forward_(std::move(forward)),
+        shape_(shape),
+        relu_(relu),
+        image_(input.value),
+        output_(output.value),
+        outputGradient_(output.gradient),
+        kernelGradient_(std::move(kernelGradient)),
+        biasGradient_(std::move(biasGradient)),
+        scratch_(builder.buffers().add({{shape.scratchSize()}, DataType::f32, Tag::a})) {
+    for (const dnnl::memory& memory : {image_, outputGradient_, scratch_}) builder.use(Phase::kBackward, memory);
+    if (relu_) builder.use(Phase::kBackward, output_);
+  }
+
+  void forward(const Pass& pass) override {
+    for (const Operation& operation : forward_) operation.run(pass.stream);
+  }
+
+  void backward(const Pass&) override {
+    thinWeightGradient(shape_, dataOf(image_), dataOf(outputGradient_), relu_ ? dataOf(output_) : nullptr,
+                       dataOf(kernelGradient_), biasGradient_ ? dataOf(biasGradient_) : nullptr, dataOf(scratch_));
+  }
+
+ private:
+  std::vector<Operation> forward_;
+  ThinConvolution shape_;
+  bool relu_;
+  dnnl::memory image_, output_, outputGradient_, kernelGradient_, biasGradient_, scratch_;
+};
+
 class ConvolutionPlanner {
  public:
   ConvolutionPlanner(const network::Conv2D& layer, const network::Node& node, PlanBuilder& builder)
@@ -69,7 +111,8 @@ class ConvolutionPlanner {
                                                    geometry_.paddingBefore, geometry_.paddingAfter, attributes);
     Edge input = builder_.reordered(given, desc.src_desc());
     Edge output = builder_.edge(node_.output, desc.dst_desc(), true);
-    output.reluPending = layer_.activation == network::Function::kRelu;
+    bool relu = layer_.activation == network::Function::kRelu;
+    output.reluPending = relu;
 
     std::vector<Operation> forward, backward;
     Arguments arguments = {{DNNL_ARG_SRC, input.value},
@@ -77,6 +120,15 @@ class ConvolutionPlanner {
                            {DNNL_ARG_DST, output.value}};
     if (layer_.useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder_.parameter(node_, 1, bias_));
     forward.push_back(builder_.operation(Phase::kForward, desc, std::move(arguments)));
+    if (std::optional<ThinConvolution> thin = thinShape(given, output); thin) {
+      // The kernel reads the image as it was given: forward may have wanted a copy in another layout.
+      builder_.add(std::make_unique<ThinFirstConvolution>(
+                       std::move(forward), *thin, given, output, relu, builder_.gradient(node_, 0, kernel_),
+                       layer_.useBias ? builder_.gradient(node_, 1, bias_) : dnnl::memory(), builder_),
+                   &node_);
+      output.reluPending = false;
+      return output;
+    }
     if (builder_.options().training) {
       planWeightGradient(input, output, desc, backward);
       if (input.gradient) planInputGradient(input, output, desc, backward);
@@ -86,6 +138,32 @@ class ConvolutionPlanner {
   }
 
  private:
+  // The shape for our own kernel, where it is the better one.
+  std::optional<ThinConvolution> thinShape(const Edge& input, const Edge& output) const {
+    constexpr int64_t kFewChannels = 4;
+    if (!output.gradient || input.gradient || node_.input[2] > kFewChannels || simdLevel() != SimdLevel::kAvx2 ||
+        input.value.get_desc() != builder_.canonical(node_.input)) {
+      return std::nullopt;
+    }
+    int64_t block = builder_.channelBlock(output.value.get_desc());
+    if (block == 0) return std::nullopt;
+    return ThinConvolution{.batch = builder_.options().batchSize,
+                           .height = node_.input[0],
+                           .width = node_.input[1],
+                           .channels = node_.input[2],
+                           .outputHeight = node_.output[0],
+                           .outputWidth = node_.output[1],
+                           .filters = layer_.filters,
+                           .block = block,
+                           .kernelHeight = layer_.kernelSize.first,
+                           .kernelWidth = layer_.kernelSize.second,
+                           .strideHeight = layer_.strides.first,
+                           .strideWidth = layer_.strides.second,
+                           .paddingTop = geometry_.paddingBefore[0],
+                           .paddingLeft = geometry_.paddingBefore[1],
+                           .numThreads = omp_get_max_threads()};
+  }
+
   dnnl::memory kernelAs(const dnnl::memory::desc& desc, Phase phase, std::vector<Operation>& operations) {
     return builder_.as(desc, builder_.parameter(node_, 0, kernel_), phase, operations);
   }

@@ -26,8 +26,7 @@ class DenseStep final : public Step {
 
   void backward(const Pass& pass) override {
     if (biasGradient_) {
-      columnSums(static_cast<const float*>(outputGradient_.get_data_handle()), batchSize_, units_,
-                 static_cast<float*>(biasGradient_.get_data_handle()));
+      columnSums(dataOf(outputGradient_), batchSize_, units_, dataOf(biasGradient_));
     }
     for (const Operation& operation : backward_) operation.run(pass.stream);
   }

@@ -37,11 +37,10 @@ Edge planGraph(const network::Graph& graph, PlanBuilder& builder) {
     if (fused) ++i;
   }
   edge = builder.reordered(builder.settled(edge), builder.canonical(nodes[numPlanned - 1].output));
-  // The loss reads and writes between the passes.
-  builder.use(Phase::kForward, edge.value);
+  builder.keep(edge.value);
   if (builder.options().training) {
     if (!edge.gradient) edge.gradient = builder.buffers().add(edge.value.get_desc());
-    builder.use(Phase::kForward, edge.gradient);
+    builder.use(Phase::kForward, edge.gradient);  // the loss writes it between the passes
     builder.use(Phase::kBackward, edge.gradient);
   }
   return edge;
@@ -59,7 +58,7 @@ class DnnlPlan final : public Plan {
     extents.insert(extents.begin(), options.batchSize);
     logits_.shape = Shape(extents);
     logitGradients_.shape = Shape(std::move(extents));
-    if (options.training) logitGradients_.data = static_cast<float*>(output_.gradient.get_data_handle());
+    if (options.training) logitGradients_.data = dataOf(output_.gradient);
   }
 
   void forward(const BatchInput& batch, Mode mode) override {
@@ -67,7 +66,7 @@ class DnnlPlan final : public Plan {
     batch_ = batch;
     Pass pass{stream_, batch_, mode};
     for (auto& planned : steps_) planned.step->forward(pass);
-    logits_.data = static_cast<float*>(output_.value.get_data_handle());
+    logits_.data = dataOf(output_.value);
   }
 
   const TensorView& logits() const override { return logits_; }

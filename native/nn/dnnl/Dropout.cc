@@ -34,9 +34,9 @@ class DropoutStep final : public Step {
   }
 
   void forward(const Pass& pass) override {
-    float* values = static_cast<float*>(value_.get_data_handle());
+    float* values = dataOf(value_);
     if (source_.get() != value_.get()) {
-      std::copy_n(static_cast<const float*>(source_.get_data_handle()), batchSize_ * size_, values);
+      std::copy_n(dataOf(source_), batchSize_ * size_, values);
     }
     if (pass.mode == Mode::kInference) return;
     uint64_t key = rule_.keyFor(pass.batch.epoch);
@@ -50,8 +50,8 @@ class DropoutStep final : public Step {
 
   void backward(const Pass& pass) override {
     if (!gradient_) return;
-    float* gradients = static_cast<float*>(gradient_.get_data_handle());
-    const float* values = static_cast<const float*>(value_.get_data_handle());
+    float* gradients = dataOf(gradient_);
+    const float* values = dataOf(value_);
     const uint8_t* mask = mask_ ? static_cast<const uint8_t*>(mask_.get_data_handle()) : nullptr;
 #pragma omp parallel for schedule(static) if (pass.batch.numRows * size_ > kWorthThreads)
     for (int64_t row = 0; row < pass.batch.numRows; ++row) {

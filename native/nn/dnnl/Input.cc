@@ -17,7 +17,7 @@ class Features final : public Step {
   void forward(const Pass& pass) override {
     void* data = const_cast<float*>(pass.batch.features);
     if (pass.batch.numRows < batchSize_) {
-      float* padded = static_cast<float*>(padded_.get_data_handle());
+      float* padded = dataOf(padded_);
       float* tail = std::copy_n(pass.batch.features, pass.batch.numRows * rowSize_, padded);
       std::fill(tail, padded + batchSize_ * rowSize_, 0.0f);
       data = padded;
@@ -39,9 +39,7 @@ Edge planInput(const network::Node& node, PlanBuilder& builder) {
   input.overwritable = false;
   builder.buffers().leaveToCaller(input.value);
   dnnl::memory padded = builder.buffers().add(input.value.get_desc());
-  // Any step of either pass may look at the features.
-  builder.use(Phase::kForward, padded);
-  builder.use(Phase::kBackward, padded);
+  builder.keep(padded);  // any step of either pass may look at the features
   builder.add(std::make_unique<Features>(input.value, padded, builder.options().batchSize, node.output.numElements(),
                                          builder.buffers()));
   return input;

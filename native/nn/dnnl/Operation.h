@@ -14,6 +14,8 @@ namespace bloomery::nn {
 
 using Arguments = std::vector<std::pair<int, dnnl::memory>>;  // DNNL_ARG_SRC ...
 
+inline float* dataOf(const dnnl::memory& memory) { return static_cast<float*>(memory.get_data_handle()); }
+
 class Operation {
  public:
   Operation(dnnl::primitive primitive, Arguments arguments)

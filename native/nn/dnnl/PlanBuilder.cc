@@ -69,6 +69,14 @@ dnnl::memory::desc PlanBuilder::image(const Shape& shape) const {
   return {{options_.batchSize, shape[2], shape[0], shape[1]}, DataType::f32, Tag::any};
 }
 
+int64_t PlanBuilder::channelBlock(const dnnl::memory::desc& desc) const {
+  dnnl::memory::dims dims = desc.get_dims();
+  for (auto [tag, block] : {std::pair(Tag::nhwc, dims[1]), {Tag::nChw8c, 8}, {Tag::nChw16c, 16}}) {
+    if (dims[1] % block == 0 && block % 8 == 0 && desc == dnnl::memory::desc(dims, DataType::f32, tag)) return block;
+  }
+  return 0;
+}
+
 dnnl::primitive_attr PlanBuilder::attributes() const {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -128,6 +136,11 @@ dnnl::memory PlanBuilder::as(const dnnl::memory::desc& desc, const dnnl::memory&
 void PlanBuilder::use(Phase phase, const dnnl::memory& memory) {
   int step = static_cast<int>(steps_.size());
   buffers_.use(memory, phase == Phase::kForward ? step : 2 * kTurn - step);
+}
+
+void PlanBuilder::keep(const dnnl::memory& memory) {
+  use(Phase::kForward, memory);
+  buffers_.use(memory, 2 * kTurn);
 }
 
 void PlanBuilder::add(std::unique_ptr<Step> step, const network::Node* node) {

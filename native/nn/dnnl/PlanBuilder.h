@@ -30,6 +30,9 @@ class PlanBuilder {
   dnnl::memory::desc canonical(const Shape& shape) const;
   // [batch, channels, height, width] in a layout of oneDNN's choice.
   dnnl::memory::desc image(const Shape& shape) const;
+  // How many channels lie side by side in a layout of 32-bit images that our own kernels can read: 8, 16, or all of
+  // them; 0 for any other layout, and where channels would have to be filled up to whole blocks.
+  int64_t channelBlock(const dnnl::memory::desc& desc) const;
   // With the scratch memory that `operation` gives.
   dnnl::primitive_attr attributes() const;
 
@@ -59,6 +62,8 @@ class PlanBuilder {
   dnnl::memory as(const dnnl::memory::desc& desc, const dnnl::memory& memory, Phase phase,
                   std::vector<Operation>& operations);
   void use(Phase phase, const dnnl::memory& memory);
+  // From now on until the next forward pass begins.
+  void keep(const dnnl::memory& memory);
   void add(std::unique_ptr<Step> step, const network::Node* node = nullptr);
 
   std::vector<PlannedStep> takeSteps() { return std::move(steps_); }

@@ -31,41 +31,42 @@ void applyBaseline(uint32_t kept, float scale, float* values, int64_t count) {
 
 #define BLOOMERY_AVX2 __attribute__((target("avx2")))
 
-struct Product {
-  __m256i high, low;
+// The counters of four Philox blocks, one in each 64-bit lane. Only the lower half of a lane counts: a product's upper
+// half may stay where it is.
+struct Counters {
+  __m256i c0, c1, c2, c3;
 };
 
-// 32 x 32 -> 64 bits in each of eight lanes.
-BLOOMERY_AVX2 inline Product multiply(__m256i a, __m256i multiplier) {
-  __m256i even = _mm256_mul_epu32(a, multiplier);
-  __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), multiplier);
-  return {_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA),
-          _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA)};
+BLOOMERY_AVX2 inline Counters philoxRound(const Counters& c, uint32_t key0, uint32_t key1) {
+  __m256i product0 = _mm256_mul_epu32(c.c0, _mm256_set1_epi64x(0xD2511F53));
+  __m256i product1 = _mm256_mul_epu32(c.c2, _mm256_set1_epi64x(0xCD9E8D57));
+  __m256i high0 = _mm256_srli_epi64(product0, 32), high1 = _mm256_srli_epi64(product1, 32);
+  return {_mm256_xor_si256(_mm256_xor_si256(high1, c.c1), _mm256_set1_epi64x(key0)), product1,
+          _mm256_xor_si256(_mm256_xor_si256(high0, c.c3), _mm256_set1_epi64x(key1)), product0};
+}
+
+BLOOMERY_AVX2 inline __m256i interleave(__m256i even, __m256i odd) {
+  return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
 }
 
 // Eight Philox blocks at once: base/Random.h's philox for the counters (rowId, 8 * group + lane).
 BLOOMERY_AVX2 inline void philox8(uint64_t key, uint64_t rowId, uint64_t group, __m256i words[4]) {
-  const __m256i multiplier0 = _mm256_set1_epi32(static_cast<int>(0xD2511F53));
-  const __m256i multiplier1 = _mm256_set1_epi32(static_cast<int>(0xCD9E8D57));
   uint64_t block = group * kBlocks;  // a multiple of 8: adding a lane never carries
-  __m256i c0 = _mm256_set1_epi32(static_cast<int>(rowId));
-  __m256i c1 = _mm256_set1_epi32(static_cast<int>(rowId >> 32));
-  __m256i c2 = _mm256_or_si256(_mm256_set1_epi32(static_cast<int>(block)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  __m256i c3 = _mm256_set1_epi32(static_cast<int>(block >> 32));
+  __m256i c0 = _mm256_set1_epi64x(static_cast<int64_t>(rowId)), c1 = _mm256_srli_epi64(c0, 32);
+  __m256i c2 = _mm256_set1_epi64x(static_cast<int64_t>(block)), c3 = _mm256_srli_epi64(c2, 32);
+  Counters even{c0, c1, _mm256_or_si256(c2, _mm256_setr_epi64x(0, 2, 4, 6)), c3};
+  Counters odd{c0, c1, _mm256_or_si256(c2, _mm256_setr_epi64x(1, 3, 5, 7)), c3};
   uint32_t key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
-    Product product0 = multiply(c0, multiplier0), product1 = multiply(c2, multiplier1);
-    c0 = _mm256_xor_si256(_mm256_xor_si256(product1.high, c1), _mm256_set1_epi32(static_cast<int>(key0)));
-    c2 = _mm256_xor_si256(_mm256_xor_si256(product0.high, c3), _mm256_set1_epi32(static_cast<int>(key1)));
-    c1 = product1.low;
-    c3 = product0.low;
+    even = philoxRound(even, key0, key1);
+    odd = philoxRound(odd, key0, key1);
     key0 += 0x9E3779B9;
     key1 += 0xBB67AE85;
   }
-  words[0] = c0;
-  words[1] = c1;
-  words[2] = c2;
-  words[3] = c3;
+  words[0] = interleave(even.c0, odd.c0);
+  words[1] = interleave(even.c1, odd.c1);
+  words[2] = interleave(even.c2, odd.c2);
+  words[3] = interleave(even.c3, odd.c3);
 }
 
 BLOOMERY_AVX2 inline __m256i atLeast(__m256i bits, __m256i threshold) {

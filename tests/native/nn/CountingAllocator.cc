@@ -35,6 +35,9 @@ void* allocate(size_t size, size_t alignment, void* caller) {
 }  // namespace
 
 void* operator new(size_t size) { return allocate(size, 16, __builtin_return_address(0)); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size, 16, __builtin_return_address(0));
+}
 void* operator new[](size_t size) { return allocate(size, 16, __builtin_return_address(0)); }
 void* operator new(size_t size, std::align_val_t alignment) {
   return allocate(size, static_cast<size_t>(alignment), __builtin_return_address(0));

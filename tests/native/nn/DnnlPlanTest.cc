@@ -45,6 +45,12 @@ const Case kCases[] = {
     {"reluOfTheInput", kVectorInput + kReluLayer + "{'kind': 'Dense', 'units': 5}]"},
     {"softmaxInside",
      kVectorInput + "{'kind': 'Dense', 'units': 17}, " + kSoftmaxLayer + "{'kind': 'Dense', 'units': 5}]"},
+    {"reluThenSoftmax",
+     kVectorInput + "{'kind': 'Dense', 'units': 17" + kRelu + "}, " + kSoftmaxLayer + "{'kind': 'Dense', 'units': 5}]"},
+    {"convReluThenSoftmax", input(8, 8, 1) + conv(16, kConv3 + kRelu) + kSoftmaxLayer + kHead},
+    {"convReluThenDropout", input(8, 8, 1) + conv(16, kConv3 + kRelu) + kDropout + kHead},
+    {"reluTwice", kVectorInput + "{'kind': 'Dense', 'units': 17" + kRelu + "}, " + kReluLayer + kReluLayer +
+                      "{'kind': 'Dense', 'units': 5}]"},
     {"softmaxThenDropout",
      kVectorInput + "{'kind': 'Dense', 'units': 17}, " + kSoftmaxLayer + kDropout + "{'kind': 'Dense', 'units': 5}]"},
     {"endsInRelu", kVectorInput + "{'kind': 'Dense', 'units': 5" + kRelu + "}]"},

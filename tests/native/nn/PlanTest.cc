@@ -34,6 +34,13 @@ TEST_P(PlanTest, seesParametersThatChanged) {
   EXPECT_EQ(reused.gradients, fresh.gradients);
 }
 
+TEST_P(PlanTest, logitsSurviveBackward) {
+  TestNetwork network(kSmall, 3);
+  auto plan = planOf(network, 3);
+  StepResult result = trainStep(*plan, network);
+  for (size_t i = 0; i < result.logits.size(); ++i) EXPECT_EQ(plan->logits().data[i], result.logits[i]) << i;
+}
+
 TEST_P(PlanTest, sameInputGivesTheSameBits) {
   TestNetwork network(kSmall, 5);
   StepResult first = trainStep(GetParam(), network, 5), second = trainStep(GetParam(), network, 5);

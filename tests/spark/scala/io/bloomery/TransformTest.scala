@@ -7,6 +7,7 @@ import org.apache.spark.ml.linalg.Vector
 import org.apache.spark.sql.{classic, DataFrame, Row}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.functions.{col, count, lit, when}
+import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.funsuite.AnyFunSuite
 
 class TransformTest extends AnyFunSuite with EngineSuite {
@@ -127,6 +128,20 @@ class TransformTest extends AnyFunSuite with EngineSuite {
     val other = spark.newSession()
     assert(model.transform(other.read.parquet(data.inputFiles.toSeq: _*)).filter("prediction >= 0").count() == 600)
     assert(model.transform(data.limit(0)).collect().isEmpty)
+  }
+
+  test("a stream is predicted as it comes") {
+    val stream = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+    val query = model
+      .transform(stream.selectExpr("transform(sequence(0, 3), i -> float(value % 7 - i)) as features"))
+      .writeStream
+      .format("memory")
+      .queryName("predicted")
+      .trigger(Trigger.AvailableNow())
+      .start()
+    query.awaitTermination(60000)
+    assert(spark.table("predicted").filter("prediction >= 0").count() == 10)
+    assertNothingIsAlive()
   }
 
   test("a missing or wrong features column is refused at the call") {

@@ -4,9 +4,11 @@ import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks._
 
-import io.bloomery.UserError
+import io.bloomery.{ResourceError, UserError}
 
-class SlotsTest extends AnyFunSuite {
+class SlotsTest extends AnyFunSuite with SparkSuite {
+  override def master: String = "local[2]"
+
   private val processors = Runtime.getRuntime.availableProcessors()
 
   private def conf(settings: (String, String)*): SparkConf =
@@ -25,7 +27,7 @@ class SlotsTest extends AnyFunSuite {
       (Seq("spark.master" -> "spark://host:7077"), None),
       (Seq("spark.master" -> "spark://host:7077", "spark.cores.max" -> "8"), Some(8)),
       (Seq("spark.master" -> "spark://host:7077", "spark.executor.instances" -> "2"), None),
-      (Seq("spark.master" -> "yarn"), None),
+      (Seq("spark.master" -> "yarn"), Some(2)),
       (Seq("spark.master" -> "yarn", "spark.executor.instances" -> "4"), Some(4)),
       (
         Seq("spark.master" -> "yarn", "spark.executor.instances" -> "4", "spark.executor.cores" -> "3"),
@@ -46,6 +48,14 @@ class SlotsTest extends AnyFunSuite {
       "More workers than task slots this configuration can ever give; lower numWorkers or raise" +
       " n in local[n]: numWorkers 3, slots 2, master local[2]")
     Slots.check(conf("spark.master" -> "local[2]"), 2)
+  }
+
+  test("slots that do not come are waited for, and then named") {
+    val said = Seq.newBuilder[String]
+    Slots.await(spark.sparkContext, 2, timeoutSeconds = 0, said += _)
+    val error = intercept[ResourceError](Slots.await(spark.sparkContext, 3, timeoutSeconds = 1.5, said += _))
+    assert(error.getMessage.endsWith("2 of 3 slots after 2 s"))
+    assert(said.result() == Seq("waiting for task slots, 2 of 3 there, up to 2 s"))
   }
 
   test("dynamic allocation is refused with the setting to change") {

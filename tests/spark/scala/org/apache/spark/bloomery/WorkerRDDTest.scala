@@ -63,6 +63,13 @@ class WorkerRDDTest extends AnyFunSuite with SparkSuite {
     }
   }
 
+  test("a worker prefers the hosts that hold most of its partitions") {
+    val rows = spark.sparkContext.makeRDD(
+      Seq(1 -> Seq("a"), 2 -> Seq("b"), 3 -> Seq("a", "c"), 4 -> Seq("b"), 5 -> Seq("a"), 6 -> Seq.empty))
+    val workers = new WorkerRDD(rows, 2)
+    assert(workers.partitions.map(workers.preferredLocations).toSeq == Seq(Seq("a", "c"), Seq("b")))
+  }
+
   test("the barrier stage reads no shuffled byte when the source has none") {
     val bytes = mutable.Map.empty[Int, Long]
     val listener = new SparkListener {

@@ -45,7 +45,7 @@ private[bloomery] final case class PredictExec(
     val ordinal = child.output.indexWhere(_.exprId == features.exprId)
     val attributes = output
     val (numRows, predictTime) = (longMetric("numOutputRows"), longMetric("predictTime"))
-    child.execute().mapPartitionsWithIndexInternal { (partition, rows) =>
+    child.execute().mapPartitionsWithIndex { (partition, rows) =>
       val toUnsafe = UnsafeProjection.create(attributes, attributes)
       new PredictIterator(spec, wanted, field, ordinal, partition, rows, predictTime).map { row =>
         numRows += 1

@@ -54,19 +54,19 @@ TEST(Batcher, convertsEveryTypeToScaledFloats) {
 TEST(Batcher, bringsLabelsWeightsAndRowIds) {
   RowStore rows({DType::kUint8, 2});
   for (uint64_t id = 0; id < 5; ++id) {
-    std::memset(rows.append(id + 100, static_cast<int32_t>(id), static_cast<float>(id) * 0.5f), 0, 2);
+    std::memset(rows.append(id + 100, static_cast<int32_t>(id), static_cast<float>(id) * 0.75f), 0, 2);
   }
   Batch batch(4, 2);
   Batcher batcher(rows, 1);
   std::vector<int64_t> positions = {4, 2, 0};
   batcher.assemble(positions, batch);
   EXPECT_EQ(batch.numRows, 3);
-  EXPECT_EQ(batch.weightSum, 3.0);
+  EXPECT_EQ(batch.weightSum, 4.5);
   for (size_t i = 0; i < positions.size(); ++i) {
     auto id = static_cast<uint64_t>(positions[i]);
     EXPECT_EQ(batch.rowIds[i], id + 100);
     EXPECT_EQ(batch.labels[i], positions[i]);
-    EXPECT_EQ(batch.weights[i], static_cast<float>(id) * 0.5f);
+    EXPECT_EQ(batch.weights[i], static_cast<float>(id) * 0.75f);
   }
   batcher.assemble({}, batch);
   EXPECT_EQ(batch.numRows, 0);

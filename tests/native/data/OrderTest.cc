@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "base/Error.h"
@@ -44,18 +46,23 @@ TEST(Permutation, isOneAndKnowsItsInverse) {
   for (uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(large.inverse(large.at(i * 999983)), i * 999983);
 }
 
-// A permutation of three has six outcomes; each must come up about as often as the others.
+// All outcomes of a small permutation must come up about equally often: chi-squared per degree of freedom is near 1.
 TEST(Permutation, smallOnesComeUpEquallyOften) {
-  int counts[27] = {};
-  constexpr int kDraws = 60000;
-  for (uint64_t key = 0; key < kDraws; ++key) {
-    Permutation permutation(3, key);
-    ++counts[permutation.at(0) * 9 + permutation.at(1) * 3 + permutation.at(2)];
-  }
-  EXPECT_EQ(std::count(std::begin(counts), std::end(counts), 0), 27 - 6);
-  for (int count : counts) {
-    if (count == 0) continue;
-    EXPECT_NEAR(count, kDraws / 6, 600);
+  for (uint64_t size = 2; size <= 5; ++size) {
+    constexpr double kDraws = 60000;
+    double numOutcomes = 1;
+    for (uint64_t i = 2; i <= size; ++i) numOutcomes *= static_cast<double>(i);
+    std::map<std::vector<uint64_t>, double> counts;
+    for (uint64_t key = 0; key < kDraws; ++key) {
+      Permutation permutation(size, key);
+      std::vector<uint64_t> outcome(size);
+      for (uint64_t i = 0; i < size; ++i) outcome[i] = permutation.at(i);
+      ++counts[outcome];
+    }
+    ASSERT_EQ(static_cast<double>(counts.size()), numOutcomes);
+    double expected = kDraws / numOutcomes, sum = 0;
+    for (const auto& [outcome, count] : counts) sum += (count - expected) * (count - expected) / expected;
+    EXPECT_LT(sum / (numOutcomes - 1), 4.0) << size;
   }
 }
 
@@ -88,14 +95,17 @@ TEST(Order, isTheIdentityWithoutShuffling) {
   for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i], static_cast<int64_t>(i));
 }
 
-TEST(Order, needsFewBlocksAtATime) {
+TEST(Order, needsSixtyFourBlocksAtATime) {
   constexpr int64_t kRowsPerBlock = 50, kWindow = 64 * kRowsPerBlock;
-  auto rows = rowsOf(Order(10 * kWindow, kRowsPerBlock, 3, 1, true));
+  Order order(10 * kWindow, kRowsPerBlock, 3, 1, true);
+  auto numBlocks = [&](int64_t first, int64_t count) {
+    std::set<int64_t> blocks;
+    for (int64_t i = first; i < first + count; ++i) blocks.insert(order.at(i) / kRowsPerBlock);
+    return blocks.size();
+  };
   for (int64_t first = 0; first < 10 * kWindow; first += kWindow) {
-    std::vector<bool> blocks(10 * 64);
-    for (int64_t i = first; i < first + kWindow; ++i)
-      blocks[static_cast<size_t>(rows[static_cast<size_t>(i)] / kRowsPerBlock)] = true;
-    EXPECT_EQ(std::count(blocks.begin(), blocks.end(), true), 64);
+    EXPECT_EQ(numBlocks(first, kWindow), 64u);
+    EXPECT_EQ(numBlocks(first, kWindow / 2), 64u);  // and mixes them all
   }
 }
 

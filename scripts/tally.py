@@ -29,8 +29,8 @@ def tally(rung: Path) -> tuple[int, list[str]]:
     return passed, failed
 
 
-def main(folder: Path) -> int:
-    results = [tally(rung) for rung in sorted(folder.iterdir())]
+def main(rungs: list[Path]) -> int:
+    results = [tally(rung) for rung in rungs]
     passed = sum(count for count, _ in results)
     failed = [name for _, names in results for name in names]
     for name in failed:
@@ -40,4 +40,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main([Path(name) for name in sys.argv[1:]]))

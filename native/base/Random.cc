@@ -33,7 +33,9 @@ RandomBlock philox(uint64_t key, uint64_t counterLow, uint64_t counterHigh) {
   return c;
 }
 
-uint64_t mixKey(uint64_t a, uint64_t b) { return finalize(finalize(a + 0x9E3779B97F4A7C15ull) ^ (b * 0xD6E8FEB86659FD93ull)); }
+uint64_t mixKey(uint64_t a, uint64_t b) {
+  return finalize(finalize(a + 0x9E3779B97F4A7C15ull) ^ (b * 0xD6E8FEB86659FD93ull));
+}
 
 uint64_t mixKey(uint64_t a, std::string_view b) {
   uint64_t key = mixKey(a, b.size());

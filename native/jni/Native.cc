@@ -95,8 +95,10 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_finishIngest(JNIEnv* env, jcl
   guard(env, [&] { trainers.get(trainer)->finishIngest(); });
 }
 
-JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_pollTrainer(JNIEnv* env, jclass, jlong trainer, jlong waitMillis) {
-  return guard(env, [&] { return toJava(env, trainers.get(trainer)->poll(std::chrono::milliseconds(waitMillis)).dump()); });
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_pollTrainer(JNIEnv* env, jclass, jlong trainer,
+                                                                  jlong waitMillis) {
+  return guard(env,
+               [&] { return toJava(env, trainers.get(trainer)->poll(std::chrono::milliseconds(waitMillis)).dump()); });
 }
 
 JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_trainerWeights(JNIEnv* env, jclass, jlong trainer) {

@@ -79,7 +79,8 @@ void fill(bloomery::data::RowStore& rows, int64_t classes) {
 class TimedRows : public bloomery::data::StepRows {
  public:
   TimedRows(int64_t batch, double seconds)
-      : batch_(batch), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+      : batch_(batch),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
   size_t next(std::span<int64_t> rows) override {
     if (Clock::now() >= end_ && steps_++ >= 2) return 0;
     for (int64_t i = 0; i < batch_; ++i) rows[static_cast<size_t>(i)] = (position_ + i) % kRows;
@@ -97,8 +98,11 @@ class TimedRows : public bloomery::data::StepRows {
 class StepBench {
  public:
   explicit StepBench(const std::string& text)
-      : task_(TaskSpec::parse(text)), parameters_(task_.graph.parameters().layout()), rows_(task_.rowFormat()),
-        none_(task_.rowFormat()), communicator_(std::move(bloomery::comm::makeLocalGroup(1)[0])),
+      : task_(TaskSpec::parse(text)),
+        parameters_(task_.graph.parameters().layout()),
+        rows_(task_.rowFormat()),
+        none_(task_.rowFormat()),
+        communicator_(std::move(bloomery::comm::makeLocalGroup(1)[0])),
         loop_({task_, parameters_, rows_, none_, *communicator_, cancellation_, progress_, trace_,
                [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }}) {
     auto layout = task_.graph.parameters().layout();
@@ -141,8 +145,9 @@ int main(int count, char** words) {
   try {
     Options options = parse(count, words);
     bloomery::train::setComputeThreads(options.threads);
-    std::string task = bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ",
-                                         options.optimizer, ", \"batchSize\": ", options.batch, "}}");
+    std::string task =
+        bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
+                          ", \"batchSize\": ", options.batch, "}}");
     StepBench bench(task);
     std::string word;
     double seconds = 0;

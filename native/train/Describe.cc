@@ -16,9 +16,9 @@ std::string describe(const std::string& text) {
   size_t optimizer = parameters * optim::numStateArenas(task.training.optimizer);
   size_t batches = static_cast<size_t>(kPrefetchDepth) * static_cast<size_t>(batchSize) *
                    static_cast<size_t>(task.graph.input().shape.numElements()) * sizeof(float);
-  result["memory"] = {{"parameters", parameters},   {"gradients", parameters}, {"optimizer", optimizer},
-                      {"activations", activations}, {"batches", batches},
-                      {"total", 2 * parameters + optimizer + activations + batches}};
+  result["memory"] = {{"parameters", parameters}, {"gradients", parameters},
+                      {"optimizer", optimizer},   {"activations", activations},
+                      {"batches", batches},       {"total", 2 * parameters + optimizer + activations + batches}};
   result["training"] = task.training.toJson();
   return result.dump();
 }

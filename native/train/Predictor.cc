@@ -99,6 +99,7 @@ void Predictor::giveBack(std::unique_ptr<Session> session) {
 
 void Predictor::predict(void* arrowSchema, void* arrowArray, int partition, int64_t firstRow, float* raw,
                         float* probability) {
+  data::ArrowBatchGuard batch(arrowSchema, arrowArray);
   setComputeThreads(task_.worker.threads);
   // A session in which something failed is dropped, not given back.
   auto session = borrow();

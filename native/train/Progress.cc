@@ -14,7 +14,8 @@ Json metricsOf(const Measures& measures, bool accuracy) {
 }
 
 Json toJson(const EpochRecord& record, bool accuracy) {
-  Json json = {{"epoch", record.epoch}, {"loss", record.training.loss}, {"metrics", metricsOf(record.training, accuracy)}};
+  Json json = {
+      {"epoch", record.epoch}, {"loss", record.training.loss}, {"metrics", metricsOf(record.training, accuracy)}};
   if (record.validation) {
     json["validation"] = {{"loss", record.validation->loss}, {"metrics", metricsOf(*record.validation, accuracy)}};
   }

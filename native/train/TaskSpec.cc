@@ -27,7 +27,8 @@ double positive(double value, const char* name) {
 void checkTrainable(const network::Graph& graph, const TrainSpec& training) {
   if (graph.outputShape().rank() != 1) {
     throw UserError(message("Output has the wrong shape for ", training.loss, ": layer '", graph.outputLayer(),
-                            "' gives ", graph.outputShape().toString(), ", wanted (classes,): add a Flatten and a Dense"));
+                            "' gives ", graph.outputShape().toString(),
+                            ", wanted (classes,): add a Flatten and a Dense"));
   }
   if (!graph.endsInSoftmax()) {
     throw UserError(message("Loss ", training.loss, " needs a softmax output: set activation=\"softmax\" on layer '",
@@ -75,8 +76,8 @@ Json TrainSpec::toJson() const {
 int64_t TrainSpec::batchSizeOf(int rank, int size) const {
   if (!globalBatchSize) return batchSize;
   if (*globalBatchSize < size) {
-    throw UserError(message("globalBatchSize is smaller than the number of workers: ", *globalBatchSize, ", workers: ",
-                            size, ", give each worker at least one row"));
+    throw UserError(message("globalBatchSize is smaller than the number of workers: ", *globalBatchSize,
+                            ", workers: ", size, ", give each worker at least one row"));
   }
   return *globalBatchSize / size + (rank < *globalBatchSize % size ? 1 : 0);
 }

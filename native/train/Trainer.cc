@@ -34,8 +34,8 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
   }
   const WorkerSpec& worker = task_.worker;
   if (worker.size > 1) {
-    connector_ = std::make_unique<comm::GlooConnector>(worker.rank, worker.size, worker.host,
-                                                       toTimeout(worker.connectTimeout));
+    connector_ =
+        std::make_unique<comm::GlooConnector>(worker.rank, worker.size, worker.host, toTimeout(worker.connectTimeout));
   }
 }
 

@@ -88,8 +88,8 @@ void TrainingLoop::awaitRows(const std::function<bool()>& waitForRows) {
   if (totalRows_ == 0) {
     throw UserError(totalValidationRows_ == 0
                         ? "No rows to train on: the DataFrame is empty"
-                        : message("No rows to train on: all ", totalValidationRows_, " rows are for validation, column '",
-                                  context_.task.columns.validation, "'"));
+                        : message("No rows to train on: all ", totalValidationRows_,
+                                  " rows are for validation, column '", context_.task.columns.validation, "'"));
   }
   int64_t mySteps = (context_.trainingRows.numRows() + batchSize_ - 1) / batchSize_;
   auto steps = context_.communicator.allgather(static_cast<uint64_t>(mySteps), timeout_);
@@ -193,8 +193,8 @@ void TrainingLoop::updateParameters() {
 std::optional<Measures> TrainingLoop::evaluate() {
   if (totalValidationRows_ == 0) return std::nullopt;
   const data::RowStore& rows = context_.validationRows;
-  validationBatches_.startEpoch(std::make_unique<data::OrderedRows>(
-      data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));
+  validationBatches_.startEpoch(
+      std::make_unique<data::OrderedRows>(data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));
   nn::LossSums totals;
   double waiting = 1;
   while (waiting > 0) {
@@ -216,7 +216,8 @@ std::optional<Measures> TrainingLoop::evaluate() {
 void TrainingLoop::checkEqualParameters(int64_t epoch) {
   auto hashes = context_.communicator.allgather(hashOf(context_.parameters.all()), timeout_);
   for (size_t rank = 0; rank < hashes.size(); ++rank) {
-    check(hashes[rank] == hashes[0], "Parameters differ between workers: rank ", rank, " and rank 0 after epoch ", epoch);
+    check(hashes[rank] == hashes[0], "Parameters differ between workers: rank ", rank, " and rank 0 after epoch ",
+          epoch);
   }
 }
 

@@ -163,6 +163,11 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   }
 }
 
+ArrowBatchGuard::~ArrowBatchGuard() {
+  Releaser<ArrowSchema> schema(schema_);
+  Releaser<ArrowArray> array(array_);
+}
+
 int64_t arrowBytesAllocated() {
   arrow::MemoryPool* system = arrow::system_memory_pool();
   arrow::MemoryPool* byDefault = arrow::default_memory_pool();

@@ -35,6 +35,19 @@ class ArrowIngest {
   std::unique_ptr<State> state_;
 };
 
+// Releases the two C structs of a batch at the end of its life, unless somebody took them over before.
+class ArrowBatchGuard {
+ public:
+  ArrowBatchGuard(void* arrowSchema, void* arrowArray) : schema_(arrowSchema), array_(arrowArray) {}
+  ~ArrowBatchGuard();
+  ArrowBatchGuard(const ArrowBatchGuard&) = delete;
+  ArrowBatchGuard& operator=(const ArrowBatchGuard&) = delete;
+
+ private:
+  void* schema_;
+  void* array_;
+};
+
 // Bytes that Arrow holds for us now; 0 when nothing is under way.
 int64_t arrowBytesAllocated();
 std::string arrowVersion();

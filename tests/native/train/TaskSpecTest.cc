@@ -31,8 +31,9 @@ INSTANTIATE_TEST_SUITE_P(
         WrongTask{"batchSizeZero", R"({"batchSize": 0})", "Not positive: batchSize 0, give at least 1"},
         WrongTask{"bothBatchSizes", R"({"batchSize": 4, "globalBatchSize": 8})",
                   "Both batchSize and globalBatchSize are set: keep one"},
-        WrongTask{"globalBatchTooSmall", R"({"globalBatchSize": 1})",
-                  "globalBatchSize is smaller than the number of workers: 1, workers: 2, give each worker at least one row"},
+        WrongTask{
+            "globalBatchTooSmall", R"({"globalBatchSize": 1})",
+            "globalBatchSize is smaller than the number of workers: 1, workers: 2, give each worker at least one row"},
         WrongTask{"epochsZero", R"({"epochs": 0})", "Not positive: epochs 0, give at least 1"},
         WrongTask{"unknownOption", R"({"epoch": 1})", "Unknown option: epoch, nearest known: epochs, in training"},
         WrongTask{"unknownLoss", R"({"loss": "categorical_crossentropi"})",

@@ -35,7 +35,8 @@ std::vector<std::string> trainPair(const std::string& training) {
   std::vector<std::unique_ptr<Trainer>> trainers;
   std::vector<std::string> addresses;
   for (int rank = 0; rank < 2; ++rank) {
-    trainers.push_back(std::make_unique<Trainer>(taskJson(training, rank, 2, kImageColumns), std::span<const std::byte>()));
+    trainers.push_back(
+        std::make_unique<Trainer>(taskJson(training, rank, 2, kImageColumns), std::span<const std::byte>()));
     addresses.push_back(trainers.back()->address());
   }
   std::vector<std::future<std::string>> weights;
@@ -62,7 +63,8 @@ TEST(Trainer, twoWorkersOverGlooEndWithTheSameWeightsTwice) {
 }
 
 TEST(Trainer, oneWorkerTrainsAndItsWeightsPredict) {
-  Trainer trainer(taskJson(R"({"epochs": 10, "optimizer": {"kind": "adam", "learningRate": 0.01}})", 0, 1, kImageColumns), {});
+  Trainer trainer(
+      taskJson(R"({"epochs": 10, "optimizer": {"kind": "adam", "learningRate": 0.01}})", 0, 1, kImageColumns), {});
   EXPECT_EQ(trainer.address(), "");
   trainer.connect({""});
   auto ids = idRange(0, 300);
@@ -102,7 +104,8 @@ TEST(Trainer, slowRowsAreNotTakenForADeadPeer) {
 }
 
 TEST(Trainer, cancelEndsWithinTwoSeconds) {
-  auto trainer = std::make_unique<Trainer>(taskJson(R"({"epochs": 1000000})", 0, 1, kImageColumns), std::span<const std::byte>());
+  auto trainer =
+      std::make_unique<Trainer>(taskJson(R"({"epochs": 1000000})", 0, 1, kImageColumns), std::span<const std::byte>());
   trainer->connect({""});
   feed(*trainer, 0, idRange(0, 500));
   std::this_thread::sleep_for(milliseconds(200));
@@ -142,6 +145,17 @@ TEST(Trainer, closingOneOfTwoEndsTheOtherWithPeerLost) {
 TEST(Trainer, aTrainerThatWasNeverConnectedCloses) {
   Trainer trainer(taskJson("{}", 0, 2, kImageColumns), {});
   EXPECT_FALSE(trainer.address().empty());
+}
+
+TEST(Predictor, aBatchThatDoesNotFitIsReleased) {
+  Trainer trainer(taskJson(R"({"epochs": 1})", 0, 1, kImageColumns), {});
+  trainer.connect({""});
+  feed(trainer, 0, idRange(0, 4));
+  std::string weights = trainToTheEnd(trainer);
+  Predictor predictor(taskJson("{}", 0, 1, R"(, "columns": {"features": "picture"})"), bytesOf(weights));
+  ArrowRows rows(idRange(0, 4));
+  EXPECT_THROW(predictor.predict(rows.schema(), rows.array(), 0, 0, nullptr, nullptr), UserError);
+  EXPECT_TRUE(rows.released());
 }
 
 TEST(Predictor, wrongWeightsAreAUserError) {

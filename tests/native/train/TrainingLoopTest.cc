@@ -59,10 +59,10 @@ TEST(TrainingLoop, weightsOfTwoGiveTheBitsOfNone) {
 }
 
 TEST(TrainingLoop, weightsOfZeroChangeNothing) {
-  auto result = trainTogether(R"({"epochs": 1, "batchSize": 8, "optimizer": "adam", "seed": 1})",
-                              {{idRange(0, 30), {}, 0.0f}});
-  auto untrained = trainTogether(R"({"epochs": 2, "batchSize": 8, "optimizer": "adam", "seed": 1})",
-                                 {{idRange(0, 30), {}, 0.0f}});
+  auto result =
+      trainTogether(R"({"epochs": 1, "batchSize": 8, "optimizer": "adam", "seed": 1})", {{idRange(0, 30), {}, 0.0f}});
+  auto untrained =
+      trainTogether(R"({"epochs": 2, "batchSize": 8, "optimizer": "adam", "seed": 1})", {{idRange(0, 30), {}, 0.0f}});
   EXPECT_EQ(result[0].parameters, untrained[0].parameters);
   for (float value : result[0].parameters) ASSERT_TRUE(std::isfinite(value));
 }
@@ -96,8 +96,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, UnevenRows,
                          [](const auto& test) { return test.param.name; });
 
 TEST(TrainingLoop, learnsAndValidatesOverAllWorkers) {
-  auto results = trainTogether(R"({"epochs": 12, "batchSize": 16, "optimizer": {"kind": "adam", "learningRate": 0.01}})",
-                               {{idRange(0, 300), idRange(5000, 40)}, {idRange(1000, 200)}});
+  auto results =
+      trainTogether(R"({"epochs": 12, "batchSize": 16, "optimizer": {"kind": "adam", "learningRate": 0.01}})",
+                    {{idRange(0, 300), idRange(5000, 40)}, {idRange(1000, 200)}});
   EXPECT_LT(results[0].losses.back(), 0.5 * results[0].losses.front());
   EXPECT_GT(results[0].lastEpoch.at("validation").at("metrics").at("accuracy").get<double>(), 0.9);
   EXPECT_EQ(results[0].lastEpoch.at("validation"), results[1].lastEpoch.at("validation"));

@@ -76,8 +76,8 @@ class Worker {
 
   void run() {
     setComputeThreads(1);
-    TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
-                       steps_});
+    TrainingLoop loop(
+        {task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_, steps_});
     loop.awaitRows([] { return true; });
     loop.run();
   }

@@ -64,7 +64,7 @@ TEST(CommThread, allocatesNothing) {
   EXPECT_EQ(numAllocations(), before);
 }
 
-TEST(CommThread, keepsTheFirstFailureAndSkipsTheRest) {
+TEST(CommThread, keepsTheFirstFailure) {
   auto ranks = makeLocalGroup(2);
   Trace trace;
   CommThread thread(*ranks[0], Timeout(100), trace);
@@ -78,6 +78,34 @@ TEST(CommThread, keepsTheFirstFailureAndSkipsTheRest) {
   EXPECT_LT(secondsSince(start), 1.0);
   EXPECT_EQ(failureOf([&] { thread.wait(); }).text, first.text);
   EXPECT_EQ(values[0], 7.0f);
+}
+
+// Fails once and would then go on as if nothing had happened, as no communicator may.
+class ForgetfulCommunicator : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void allreduce(std::span<float>, Timeout) override {
+    if (++numCalls == 1) throw PeerLost("gone");
+  }
+  void allreduce(std::span<double>, Timeout) override {}
+  std::vector<uint64_t> allgather(uint64_t value, Timeout) override { return {value}; }
+  void broadcast(std::span<std::byte>, int, Timeout) override {}
+  void abort() override {}
+
+  int numCalls = 0;
+};
+
+TEST(CommThread, reducesNothingAfterAFailure) {
+  ForgetfulCommunicator communicator;
+  Trace trace;
+  CommThread thread(communicator, kPlenty, trace);
+  std::vector<float> values(4);
+  thread.submit(values);
+  EXPECT_EQ(failureOf([&] { thread.wait(); }).text, "gone");
+  thread.submit(values);
+  EXPECT_EQ(failureOf([&] { thread.wait(); }).text, "gone");
+  EXPECT_EQ(communicator.numCalls, 1);
 }
 
 TEST(CommThread, endsWhileAReductionIsStuckOnceAborted) {

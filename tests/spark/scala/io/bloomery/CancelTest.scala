@@ -1,6 +1,7 @@
 package io.bloomery
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.locks.LockSupport
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd, SparkListenerTaskStart}
 import org.apache.spark.sql.DataFrame
@@ -43,7 +44,8 @@ trait CancelBehaviour extends AnyFunSuite with EngineSuite {
   }
 
   test("while rows still come slowly") {
-    val slow = udf { (id: Long) => Thread.sleep(10); id }
+    // Does not throw when interrupted: Spark takes a second to word a UDF's first exception.
+    val slow = udf { (id: Long) => LockSupport.parkNanos(10000000); id }
     assertEndsQuickly(
       rows => Tiny.data(spark, rows).withColumn("label", col("label") + slow(col("id")) - col("id")),
       after = 1.second)

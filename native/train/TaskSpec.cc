@@ -43,7 +43,12 @@ TrainSpec TrainSpec::fromJson(const Json& json) {
   TrainSpec spec;
   spec.loss = reader.text("loss", spec.loss);
   wantKnown("loss", spec.loss, {"categorical_crossentropy", "sparse_categorical_crossentropy"});
-  if (reader.has("optimizer")) spec.optimizer = optim::readOptimizer(reader.value("optimizer"));
+  if (reader.has("optimizer")) {
+    Json optimizer = reader.value("optimizer");
+    // Options alone, such as a learning rate, are those of the default optimizer.
+    if (optimizer.is_object() && !optimizer.contains("kind")) optimizer["kind"] = optim::toJson(spec.optimizer)["kind"];
+    spec.optimizer = optim::readOptimizer(optimizer);
+  }
   spec.metrics = reader.texts("metrics", spec.metrics);
   for (const std::string& metric : spec.metrics) wantKnown("metric", metric, {"accuracy"});
   if (reader.has("batchSize") && reader.has("globalBatchSize")) {

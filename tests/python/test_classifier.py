@@ -68,6 +68,11 @@ def test_optimizer_may_be_a_dict(spark):
     assert json.loads(estimator.getOptimizer()) == {"kind": "adam", "learningRate": 0.01, "beta1": 0.8}
 
 
+def test_learning_rate_alone_is_the_default_optimizers(spark, blobs):
+    fitted = NeuralNetClassifier(network=small_network(), learningRate=0.02, verbose=0).fit(blobs)
+    assert [epoch["learningRate"] for epoch in fitted.summary.history] == [0.02]
+
+
 def test_fit_learns_and_reports_each_epoch(spark, model):
     history = model.summary.history
     assert [epoch["epoch"] for epoch in history] == [1, 2, 3, 4, 5]

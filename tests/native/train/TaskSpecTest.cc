@@ -65,6 +65,12 @@ TEST(TaskSpec, globalBatchDividesAsEvenlyAsItCan) {
   EXPECT_EQ(spec.batchSizeOf(2, 3), 2);
 }
 
+TEST(TrainSpec, optionsAloneAreThoseOfTheDefaultOptimizer) {
+  Json result = Json::parse(describe(taskJson(R"({"optimizer": {"learningRate": 0.5}})")));
+  EXPECT_EQ(result["training"]["optimizer"]["kind"], "adam");
+  EXPECT_EQ(result["training"]["optimizer"]["learningRate"], 0.5);
+}
+
 TEST(Describe, tellsMemoryAndResolvedTraining) {
   Json result = Json::parse(describe(taskJson(R"({"optimizer": "adadelta", "batchSize": 4})")));
   EXPECT_EQ(result["parameters"], 10 * 8 + (32 * 16 + 16) + (16 * 3 + 3));

@@ -53,7 +53,11 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
   }
 
   private def broken(client: ControlClient, rank: Int, error: Throwable): Iterator[TaskResult] = {
-    logError(s"Worker $rank stops", error)
+    // Ours says all in its message, and the driver throws it: no stack needed here.
+    error match {
+      case ours: BloomeryException => logWarning(s"Worker $rank stops: ${ours.getMessage}")
+      case other => logError(s"Worker $rank stops", other)
+    }
     val failure = Failure(error)
     client.fail(failure)
     Iterator(TaskResult.Broken(rank, failure))

@@ -3,7 +3,9 @@
 
 VISIBLE const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 
-// Gloo forgets what getaddrinfo gave it when it cannot bind.
-VISIBLE const char* __lsan_default_suppressions() { return "leak:gloo::transport::tcp::CreateDeviceAttr\n"; }
+// An allocation that is too large fails as it does without a sanitizer.
+VISIBLE const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+VISIBLE const char* __tsan_default_options() { return "allocator_may_return_null=1:print_suppressions=0"; }
 
-VISIBLE const char* __lsan_default_options() { return "print_suppressions=0"; }
+// Gloo is not compiled for ThreadSanitizer, which therefore does not see how its reference counts order things.
+VISIBLE const char* __tsan_default_suppressions() { return "race:gloo::\n"; }

@@ -4,11 +4,6 @@
 
 #include "base/Error.h"
 
-// Lets an allocation that is too large fail under AddressSanitizer as it does without it.
-extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
-  return "allocator_may_return_null=1";
-}
-
 namespace bloomery {
 namespace {
 

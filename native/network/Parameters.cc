@@ -88,4 +88,11 @@ ArenaLayout ParameterTable::layout() const {
   return layout;
 }
 
+void ParameterTable::initialize(uint64_t seed, const Arena& values) const {
+  ArenaLayout layout = this->layout();
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    network::initialize(parameters_[i], seed, values.view(layout.slices()[i]).span());
+  }
+}
+
 }  // namespace bloomery::network

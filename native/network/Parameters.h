@@ -33,6 +33,7 @@ class ParameterTable {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   int64_t numValues() const;
   ArenaLayout layout() const;
+  void initialize(uint64_t seed, const Arena& values) const;  // laid out by layout()
 
  private:
   std::vector<Parameter> parameters_;

@@ -105,11 +105,7 @@ class StepBench {
         communicator_(std::move(bloomery::comm::makeLocalGroup(1)[0])),
         loop_({task_, parameters_, rows_, none_, *communicator_, cancellation_, progress_, trace_,
                [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }}) {
-    auto layout = task_.graph.parameters().layout();
-    const auto& specs = task_.graph.parameters().parameters();
-    for (size_t i = 0; i < specs.size(); ++i) {
-      bloomery::network::initialize(specs[i], 0, parameters_.view(layout.slices()[i]).span());
-    }
+    task_.graph.parameters().initialize(0, parameters_);
     fill(rows_, task_.classes());
     loop_.awaitRows([] { return true; });
   }

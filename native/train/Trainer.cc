@@ -25,10 +25,7 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
       ingest_(task_.columns, task_.rowFormat(), task_.classes(), &trainingRows_, &validationRows_),
       progress_(task_.training.epochs, !task_.training.metrics.empty()) {
   if (initialWeights.empty()) {
-    const auto& specs = task_.graph.parameters().parameters();
-    for (size_t i = 0; i < specs.size(); ++i) {
-      network::initialize(specs[i], task_.training.seed, parameters_.view(layout_.slices()[i]).span());
-    }
+    task_.graph.parameters().initialize(task_.training.seed, parameters_);
   } else {
     checkpoint::readSafetensors(initialWeights, layout_, parameters_);
   }

@@ -26,8 +26,9 @@ inline std::string smallNetwork() {
     {"kind": "Dense", "units": 3, "activation": "softmax"}]})";
 }
 
-inline std::string taskJson(const std::string& training, int rank = 0, int size = 1, const std::string& columns = "") {
-  return message("{\"network\": ", smallNetwork(), ", \"training\": ", training, ", \"worker\": {\"rank\": ", rank,
+inline std::string taskJson(const std::string& training, int rank = 0, int size = 1, const std::string& columns = "",
+                            const std::string& network = smallNetwork()) {
+  return message("{\"network\": ", network, ", \"training\": ", training, ", \"worker\": {\"rank\": ", rank,
                  ", \"size\": ", size, ", \"stepTimeout\": 20}", columns, "}");
 }
 
@@ -66,10 +67,7 @@ class Worker {
         progress_(task_.training.epochs, true),
         communicator_(std::move(communicator)),
         steps_(rows.steps) {
-    const auto& specs = task_.graph.parameters().parameters();
-    for (size_t i = 0; i < specs.size(); ++i) {
-      network::initialize(specs[i], task_.training.seed, parameters_.view(layout_.slices()[i]).span());
-    }
+    task_.graph.parameters().initialize(task_.training.seed, parameters_);
     for (uint64_t id : rows.training) appendRow(training_, id, rows.weight);
     for (uint64_t id : rows.validation) appendRow(validation_, id);
   }
@@ -109,13 +107,15 @@ class Worker {
 };
 
 // Runs one worker per element of `rows` together; the first failure is rethrown after all have ended.
-inline std::vector<WorkerResult> trainTogether(const std::string& training, const std::vector<WorkerRows>& rows) {
+inline std::vector<WorkerResult> trainTogether(const std::string& training, const std::vector<WorkerRows>& rows,
+                                               const std::string& network = smallNetwork()) {
   int size = static_cast<int>(rows.size());
   auto group = comm::makeLocalGroup(size);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int rank = 0; rank < size; ++rank) {
     auto index = static_cast<size_t>(rank);
-    workers.push_back(std::make_unique<Worker>(taskJson(training, rank, size), rows[index], std::move(group[index])));
+    workers.push_back(
+        std::make_unique<Worker>(taskJson(training, rank, size, "", network), rows[index], std::move(group[index])));
   }
   std::vector<std::exception_ptr> failures(rows.size());
   std::vector<std::thread> threads;

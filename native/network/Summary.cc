@@ -49,7 +49,7 @@ std::string summaryTable(const Graph& graph) {
   size_t layerWidth = 12, outputWidth = 12;
   for (const Node& node : graph.nodes()) {
     if (node.implicit) continue;
-    rows.push_back({node.name + " (" + kindOf(node.layer) + ")", batched(node.output), parametersOf(graph, node), 0});
+    rows.push_back({node.name + " (" + node.kind + ")", batched(node.output), parametersOf(graph, node), 0});
     layerWidth = std::max(layerWidth, rows.back().layer.size());
     outputWidth = std::max(outputWidth, rows.back().output.size());
   }
@@ -67,7 +67,7 @@ std::string summaryTable(const Graph& graph) {
   for (const Row& row : rows) line(row.layer, row.output, grouped(row.parameters));
   int64_t total = graph.parameters().numValues();
   text << rule << "\nTotal parameters: " << grouped(total) << " (" << megabytes(4 * total) << ")\n"
-       << "Trainable parameters: " << grouped(total) << "\n";
+       << "Trainable parameters: " << grouped(graph.parameters().numTrainableValues()) << "\n";
   return text.str();
 }
 
@@ -76,7 +76,7 @@ Json describe(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.implicit) continue;
     layers.push_back({{"name", node.name},
-                      {"kind", kindOf(node.layer)},
+                      {"kind", node.kind},
                       {"output", node.output.extents()},
                       {"parameters", parametersOf(graph, node)},
                       {"flops", flopsOf(node.layer, node.input, node.output)}});
@@ -87,7 +87,7 @@ Json describe(const Graph& graph) {
   if (graph.outputShape().rank() == 1) output["classes"] = graph.outputShape()[0];
   return {{"layers", layers},
           {"parameters", total},
-          {"trainableParameters", total},
+          {"trainableParameters", graph.parameters().numTrainableValues()},
           {"flopsPerSample", graph.flopsPerSample()},
           {"input",
            {{"shape", input.shape.extents()},

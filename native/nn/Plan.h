@@ -11,16 +11,19 @@
 #include "network/Graph.h"
 #include "tensor/Arena.h"
 #include "tensor/GradientSink.h"
+#include "tensor/Reducer.h"
 #include "tensor/TensorView.h"
 
 namespace bloomery::nn {
 
 // What one pass works on; borrowed from whoever assembled the batch, until backward (or the next forward) has returned.
 struct BatchInput {
-  const float* features = nullptr;   // [batch, input shape], channels last, scaled; rows beyond numRows are ignored
+  // One for each input of the graph: [batch, its shape], channels last, scaled; rows beyond numRows are ignored.
+  std::span<const float* const> inputs;
   std::span<const uint64_t> rowIds;  // [numRows] behind everything random
   int64_t numRows = 0;               // valid rows, at most the plan's batch size
   int64_t epoch = 0;
+  double rowShare = 1;  // of all workers' rows in this step: what this batch's running statistics weigh
 };
 
 enum class Mode { kTraining, kInference };
@@ -33,15 +36,16 @@ class Plan {
   // derives from (seed, epoch, layer name, row id, element), so that it does not depend on rank or position.
   virtual void forward(const BatchInput& batch, Mode mode) = 0;
 
-  // [batch, classes] of the last forward, before the final softmax when the network ends in one; else the output. Stays
-  // until the next forward.
-  virtual const TensorView& logits() const = 0;
+  // [batch, output shape] of the last forward, before a final softmax or sigmoid (network::Output::tail). Stays until
+  // the next forward.
+  virtual const TensorView& logits(size_t output = 0) const = 0;
 
-  // [batch, classes]: where the loss writes its gradient with respect to the logits, before backward. Rows beyond
+  // [batch, output shape]: where the loss writes its gradient with respect to the logits, before backward. Rows beyond
   // numRows must be zero.
-  virtual const TensorView& logitGradients() const = 0;
+  virtual const TensorView& logitGradients(size_t output = 0) const = 0;
 
-  // Overwrites every slice of the gradient arena with the gradient of the last forward (training mode).
+  // Overwrites every slice of the gradient arena that is trained with the gradient of the last forward (training mode).
+  // The slice of a running statistic gets the batch's statistic, times rowShare.
   virtual void backward(GradientSink& sink) = 0;
 
   // What the plan itself holds: activations, their gradients, scratch memory.
@@ -52,6 +56,7 @@ struct PlanOptions {
   int64_t batchSize = 1;
   bool training = true;  // false: no gradient memory, no dropout, backward is not allowed
   uint64_t seed = 0;
+  Reducer* reducer = nullptr;  // for synchronised statistics; null: this worker's batch alone
 };
 
 // `parameters` (and `gradients`, unused for inference) are laid out by graph.parameters().layout() and must outlive

@@ -16,13 +16,16 @@ using Tag = dnnl::memory::format_tag;
 using Dims = dnnl::memory::dims;
 
 struct Geometry {
-  Dims strides, paddingBefore, paddingAfter;
+  Dims strides, dilation, paddingBefore, paddingAfter;  // oneDNN counts the dilation from 0
 };
 
-Geometry geometryOf(const network::Conv2D& layer, const Shape& input) {
-  auto vertical = network::paddingOf(layer.padding, input[0], layer.kernelSize.first, layer.strides.first);
-  auto horizontal = network::paddingOf(layer.padding, input[1], layer.kernelSize.second, layer.strides.second);
+Geometry geometryOf(const network::Convolution& layer, const Shape& input) {
+  auto vertical = network::paddingOf(layer.padding, input[0], layer.kernelSize.first, layer.strides.first,
+                                     layer.dilation.first);
+  auto horizontal = network::paddingOf(layer.padding, input[1], layer.kernelSize.second, layer.strides.second,
+                                       layer.dilation.second);
   return {{layer.strides.first, layer.strides.second},
+          {layer.dilation.first - 1, layer.dilation.second - 1},
           {vertical.before, horizontal.before},
           {vertical.after, horizontal.after}};
 }
@@ -36,9 +39,9 @@ bool isSlow(const PrimitiveDesc& desc) {
 
 // Bias and ReLU are part of the forward primitive. The parameters lie in the arena as [height, width, in, out] and are
 // reordered to the primitive's layout at each pass, since the optimizer has changed them; they are small.
-class Convolution final : public Step {
+class ConvolutionStep final : public Step {
  public:
-  Convolution(std::vector<Operation> forward, std::vector<Operation> backward)
+  ConvolutionStep(std::vector<Operation> forward, std::vector<Operation> backward)
       : forward_(std::move(forward)), backward_(std::move(backward)) {}
   void forward(const Pass& pass) override {
     for (const Operation& operation : forward_) operation.run(pass.stream);
@@ -90,17 +93,26 @@ class ThinFirstConvolution final : public Step {
 
 class ConvolutionPlanner {
  public:
-  ConvolutionPlanner(const network::Conv2D& layer, const network::Node& node, PlanBuilder& builder)
-      : layer_(layer), node_(node), builder_(builder), geometry_(geometryOf(layer, node.input)) {
-    Dims dims = {layer.filters, node.input[2], layer.kernelSize.first, layer.kernelSize.second};
+  ConvolutionPlanner(const network::Convolution& layer, const Site& site, PlanBuilder& builder)
+      : layer_(layer),
+        node_(site.node),
+        relu_(site.relu),
+        builder_(builder),
+        image_(network::imageOf(site.node.input)),
+        outputImage_(network::imageOf(site.node.output)),
+        groups_(layer.groupsFor(image_[2])),
+        geometry_(geometryOf(layer, image_)) {
+    int64_t filters = outputImage_[2];
+    Dims dims = {filters / groups_, image_[2] / groups_, layer.kernelSize.first, layer.kernelSize.second};
+    if (groups_ > 1) dims.insert(dims.begin(), groups_);
     anyKernel_ = {dims, DataType::f32, Tag::any};
-    kernel_ = {dims, DataType::f32, Tag::hwio};
-    if (layer.useBias) bias_ = {{layer.filters}, DataType::f32, Tag::a};
+    kernel_ = {dims, DataType::f32, groups_ > 1 ? Tag::hwigo : Tag::hwio};
+    if (layer.weights.useBias) bias_ = {{filters}, DataType::f32, Tag::a};
   }
 
   Edge plan(const Edge& given) {
     dnnl::primitive_attr attributes = builder_.attributes();
-    if (layer_.activation == network::Function::kRelu) {
+    if (relu_) {
       dnnl::post_ops relu;
       relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
       attributes.set_post_ops(relu);
@@ -108,32 +120,30 @@ class ConvolutionPlanner {
     dnnl::convolution_forward::primitive_desc desc(builder_.engine(), builder_.forwardKind(),
                                                    dnnl::algorithm::convolution_direct, builder_.image(node_.input),
                                                    anyKernel_, bias_, builder_.image(node_.output), geometry_.strides,
-                                                   geometry_.paddingBefore, geometry_.paddingAfter, attributes);
+                                                   geometry_.dilation, geometry_.paddingBefore, geometry_.paddingAfter, attributes);
     Edge input = builder_.reordered(given, desc.src_desc());
-    Edge output = builder_.edge(node_.output, desc.dst_desc(), true);
-    bool relu = layer_.activation == network::Function::kRelu;
-    output.reluPending = relu;
+    Edge output = builder_.edge(node_.output, desc.dst_desc(),
+                                builder_.trains(node_) || static_cast<bool>(input.gradient));
+    output.reluPending = relu_;
 
     std::vector<Operation> forward, backward;
     Arguments arguments = {{DNNL_ARG_SRC, input.value},
                            {DNNL_ARG_WEIGHTS, kernelAs(desc.weights_desc(), Phase::kForward, forward)},
                            {DNNL_ARG_DST, output.value}};
-    if (layer_.useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder_.parameter(node_, 1, bias_));
+    if (layer_.weights.useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder_.parameter(node_, 1, bias_));
     forward.push_back(builder_.operation(Phase::kForward, desc, std::move(arguments)));
     if (std::optional<ThinConvolution> thin = thinShape(given, output); thin) {
       // The kernel reads the image as it was given: forward may have wanted a copy in another layout.
       builder_.add(std::make_unique<ThinFirstConvolution>(
-                       std::move(forward), *thin, given, output, relu, builder_.gradient(node_, 0, kernel_),
-                       layer_.useBias ? builder_.gradient(node_, 1, bias_) : dnnl::memory(), builder_),
+                       std::move(forward), *thin, given, output, relu_, builder_.gradient(node_, 0, kernel_),
+                       layer_.weights.useBias ? builder_.gradient(node_, 1, bias_) : dnnl::memory(), builder_),
                    &node_);
       output.reluPending = false;
       return output;
     }
-    if (builder_.options().training) {
-      planWeightGradient(input, output, desc, backward);
-      if (input.gradient) planInputGradient(input, output, desc, backward);
-    }
-    builder_.add(std::make_unique<Convolution>(std::move(forward), std::move(backward)), &node_);
+    if (builder_.trains(node_)) planWeightGradient(input, output, desc, backward);
+    if (input.gradient) planInputGradient(input, output, desc, backward);
+    builder_.add(std::make_unique<ConvolutionStep>(std::move(forward), std::move(backward)), &node_);
     return output;
   }
 
@@ -141,19 +151,19 @@ class ConvolutionPlanner {
   // The shape for our own kernel, where it is the better one.
   std::optional<ThinConvolution> thinShape(const Edge& input, const Edge& output) const {
     constexpr int64_t kFewChannels = 4;
-    if (!output.gradient || input.gradient || node_.input[2] > kFewChannels || simdLevel() != SimdLevel::kAvx2 ||
-        input.value.get_desc() != builder_.canonical(node_.input)) {
+    if (!builder_.trains(node_) || input.gradient || image_[2] > kFewChannels || groups_ > 1 ||
+        layer_.dilation != network::Pair{1, 1} || simdLevel() != SimdLevel::kAvx2 || input.value.get_desc() != builder_.canonical(node_.input)) {
       return std::nullopt;
     }
     int64_t block = builder_.channelBlock(output.value.get_desc());
     if (block == 0) return std::nullopt;
     return ThinConvolution{.batch = builder_.options().batchSize,
-                           .height = node_.input[0],
-                           .width = node_.input[1],
-                           .channels = node_.input[2],
-                           .outputHeight = node_.output[0],
-                           .outputWidth = node_.output[1],
-                           .filters = layer_.filters,
+                           .height = image_[0],
+                           .width = image_[1],
+                           .channels = image_[2],
+                           .outputHeight = outputImage_[0],
+                           .outputWidth = outputImage_[1],
+                           .filters = outputImage_[2],
                            .block = block,
                            .kernelHeight = layer_.kernelSize.first,
                            .kernelWidth = layer_.kernelSize.second,
@@ -181,6 +191,7 @@ class ConvolutionPlanner {
             bias_,
             output,
             geometry_.strides,
+            geometry_.dilation,
             geometry_.paddingBefore,
             geometry_.paddingAfter,
             forward,
@@ -195,6 +206,7 @@ class ConvolutionPlanner {
             anyKernel_,
             output,
             geometry_.strides,
+            geometry_.dilation,
             geometry_.paddingBefore,
             geometry_.paddingAfter,
             forward,
@@ -211,7 +223,7 @@ class ConvolutionPlanner {
         {DNNL_ARG_SRC, builder_.as(desc.src_desc(), input.value, Phase::kBackward, operations)},
         {DNNL_ARG_DIFF_DST, builder_.as(desc.diff_dst_desc(), output.gradient, Phase::kBackward, operations)},
         {DNNL_ARG_DIFF_WEIGHTS, own}};
-    if (layer_.useBias) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, builder_.gradient(node_, 1, bias_));
+    if (layer_.weights.useBias) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, builder_.gradient(node_, 1, bias_));
     operations.push_back(builder_.operation(Phase::kBackward, desc, std::move(arguments)));
     if (own != kernelGradient) operations.push_back(builder_.reorder(Phase::kBackward, own, kernelGradient));
   }
@@ -230,17 +242,20 @@ class ConvolutionPlanner {
     if (own != input.gradient) operations.push_back(builder_.reorder(Phase::kBackward, own, input.gradient));
   }
 
-  const network::Conv2D& layer_;
+  const network::Convolution& layer_;
   const network::Node& node_;
+  bool relu_;
   PlanBuilder& builder_;
+  Shape image_, outputImage_;
+  int64_t groups_;
   Geometry geometry_;
   dnnl::memory::desc anyKernel_, kernel_, bias_;  // bias_ stays empty without a bias
 };
 
 }  // namespace
 
-Edge planLayer(const network::Conv2D& layer, const network::Node& node, const Edge& input, PlanBuilder& builder) {
-  return ConvolutionPlanner(layer, node, builder).plan(builder.settled(input));
+Edge planLayer(const network::Convolution& layer, const Site& site, PlanBuilder& builder) {
+  return ConvolutionPlanner(layer, site, builder).plan(builder.settled(site.input()));
 }
 
 }  // namespace bloomery::nn

@@ -40,54 +40,65 @@ class DenseStep final : public Step {
 
 }  // namespace
 
-Edge planLayer(const network::Dense& layer, const network::Node& node, const Edge& pending, PlanBuilder& builder) {
-  int64_t batch = builder.options().batchSize, inputs = node.input[0], units = layer.units;
-  Edge input = builder.reordered(builder.settled(pending), builder.canonical(node.input));
-  Edge output = builder.edge(node.output, builder.canonical(node.output), true);
-  output.reluPending = layer.activation == network::Function::kRelu;
+// The layer works on the last axis: whatever lies before it is rows.
+Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& builder) {
+  const network::Node& node = site.node;
+  int64_t inputs = node.input.extents().back(), units = layer.units;
+  int64_t rows = builder.options().batchSize * (node.input.numElements() / inputs);
+  Edge input = builder.plain(site.input());
+  Edge output = builder.edge(node.output, builder.canonical(node.output),
+                             builder.trains(node) || static_cast<bool>(input.gradient));
+  output.reluPending = site.relu;
+  auto asRows = [&](const dnnl::memory& memory, int64_t columns) {
+    dnnl::memory::desc desc = PlanBuilder::matrix(rows, columns);
+    return memory.get_desc() == desc ? memory : builder.buffers().alias(memory, desc);
+  };
+  dnnl::memory inputRows = asRows(input.value, inputs), outputRows = asRows(output.value, units);
 
-  dnnl::memory::desc kernelDesc({inputs, units}, DataType::f32, Tag::ab);
-  dnnl::memory::desc biasDesc =
-      layer.useBias ? dnnl::memory::desc({1, units}, DataType::f32, Tag::ab) : dnnl::memory::desc();
+  dnnl::memory::desc kernelDesc = PlanBuilder::matrix(inputs, units);
+  bool useBias = layer.weights.useBias;
+  dnnl::memory::desc biasDesc = useBias ? PlanBuilder::matrix(1, units) : dnnl::memory::desc();
   dnnl::primitive_attr attributes = builder.attributes();
   if (output.reluPending) {
     dnnl::post_ops relu;
     relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
     attributes.set_post_ops(relu);
   }
-  dnnl::matmul::primitive_desc forwardDesc(builder.engine(), input.value.get_desc(), kernelDesc, biasDesc,
-                                           output.value.get_desc(), attributes);
-  Arguments arguments = {{DNNL_ARG_SRC, input.value},
+  dnnl::matmul::primitive_desc forwardDesc(builder.engine(), inputRows.get_desc(), kernelDesc, biasDesc,
+                                           outputRows.get_desc(), attributes);
+  Arguments arguments = {{DNNL_ARG_SRC, inputRows},
                          {DNNL_ARG_WEIGHTS, builder.parameter(node, 0, kernelDesc)},
-                         {DNNL_ARG_DST, output.value}};
-  if (layer.useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder.parameter(node, 1, biasDesc));
+                         {DNNL_ARG_DST, outputRows}};
+  if (useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder.parameter(node, 1, biasDesc));
   Operation forward = builder.operation(Phase::kForward, forwardDesc, std::move(arguments));
 
   std::vector<Operation> backward;
-  dnnl::memory biasGradient;
-  if (builder.options().training) {
-    // Kernel gradient [in, out] = transposed input [in, batch] x output gradient [batch, out].
-    dnnl::memory::desc transposedInput({inputs, batch}, DataType::f32, Tag::ba);
-    dnnl::matmul::primitive_desc kernelGradient(builder.engine(), transposedInput, output.gradient.get_desc(),
-                                                kernelDesc, builder.attributes());
+  dnnl::memory biasGradient, gradientRows;
+  if (output.gradient) gradientRows = asRows(output.gradient, units);
+  if (builder.trains(node)) {
+    // Kernel gradient [in, out] = transposed input [in, rows] x output gradient [rows, out].
+    dnnl::memory::desc transposedInput({inputs, rows}, DataType::f32, Tag::ba);
+    dnnl::matmul::primitive_desc kernelGradient(builder.engine(), transposedInput, gradientRows.get_desc(), kernelDesc,
+                                                builder.attributes());
     backward.push_back(builder.operation(Phase::kBackward, kernelGradient,
                                          {{DNNL_ARG_SRC, builder.buffers().alias(input.value, transposedInput)},
-                                          {DNNL_ARG_WEIGHTS, output.gradient},
+                                          {DNNL_ARG_WEIGHTS, gradientRows},
                                           {DNNL_ARG_DST, builder.gradient(node, 0, kernelDesc)}}));
-    if (layer.useBias) biasGradient = builder.gradient(node, 1, biasDesc);
+    if (useBias) biasGradient = builder.gradient(node, 1, biasDesc);
   }
   if (input.gradient) {
-    // Input gradient [batch, in] = output gradient [batch, out] x transposed kernel [out, in].
+    // Input gradient [rows, in] = output gradient [rows, out] x transposed kernel [out, in].
+    dnnl::memory inputGradientRows = asRows(input.gradient, inputs);
     dnnl::memory::desc transposedKernel({units, inputs}, DataType::f32, Tag::ba);
-    dnnl::matmul::primitive_desc inputGradient(builder.engine(), output.gradient.get_desc(), transposedKernel,
-                                               input.gradient.get_desc(), builder.attributes());
+    dnnl::matmul::primitive_desc inputGradient(builder.engine(), gradientRows.get_desc(), transposedKernel,
+                                               inputGradientRows.get_desc(), builder.attributes());
     backward.push_back(builder.operation(Phase::kBackward, inputGradient,
-                                         {{DNNL_ARG_SRC, output.gradient},
+                                         {{DNNL_ARG_SRC, gradientRows},
                                           {DNNL_ARG_WEIGHTS, builder.parameter(node, 0, transposedKernel)},
-                                          {DNNL_ARG_DST, input.gradient}}));
+                                          {DNNL_ARG_DST, inputGradientRows}}));
   }
   builder.add(
-      std::make_unique<DenseStep>(std::move(forward), std::move(backward), batch, units, output.gradient, biasGradient),
+      std::make_unique<DenseStep>(std::move(forward), std::move(backward), rows, units, gradientRows, biasGradient),
       &node);
   return output;
 }

@@ -1,5 +1,6 @@
 #include "base/Error.h"
 #include "nn/dnnl/LayerPlans.h"
+#include "nn/kernels/Arrays.h"
 
 namespace bloomery::nn {
 
@@ -7,58 +8,109 @@ namespace {
 
 using network::Node;
 
-// A linear layer followed by a ReLU layer runs as one with a ReLU of its own.
-bool takesRelu(network::Layer& layer, const network::Layer& next) {
-  auto* activation = std::get_if<network::Activation>(&next);
-  if (activation == nullptr || activation->function != network::Function::kRelu) return false;
-  auto take = [](auto& any) {
-    if (any.activation != network::Function::kLinear) return false;
-    any.activation = network::Function::kRelu;
-    return true;
-  };
-  if (auto* conv = std::get_if<network::Conv2D>(&layer)) return take(*conv);
-  if (auto* dense = std::get_if<network::Dense>(&layer)) return take(*dense);
-  return false;
+bool isRelu(const network::Layer& layer) {
+  auto* activation = std::get_if<network::Activation>(&layer);
+  return activation != nullptr && activation->function == network::Function::kRelu;
 }
 
-Edge planLayer(const network::Input&, const Node& node, const Edge&, PlanBuilder& builder) {
-  return planInput(node, builder);
+// Layers whose kernels have a place for a ReLU at the end.
+bool canEndInRelu(const network::Layer& layer) {
+  auto* merge = std::get_if<network::Merge>(&layer);
+  return std::holds_alternative<network::Convolution>(layer) || std::holds_alternative<network::Dense>(layer) ||
+         std::holds_alternative<network::BatchNormalization>(layer) ||
+         (merge != nullptr && merge->how == network::Merge::How::kAdd);
 }
 
-// All layers but a final softmax, which is left to the loss; returns the edge of the logits, in canonical order.
-Edge planGraph(const network::Graph& graph, PlanBuilder& builder) {
-  const std::vector<Node>& nodes = graph.nodes();
-  size_t numPlanned = nodes.size() - (graph.endsInSoftmax() ? 1 : 0);
-  Edge edge;
-  for (size_t i = 0; i < numPlanned; ++i) {
-    network::Layer layer = nodes[i].layer;
-    bool fused = i + 1 < numPlanned && takesRelu(layer, nodes[i + 1].layer);
-    edge = std::visit([&](const auto& any) { return planLayer(any, nodes[i], edge, builder); }, layer);
-    if (fused) ++i;
+// Plans the nodes one after the other and hands the edges from those who made them to those who take them.
+class GraphPlanner {
+ public:
+  GraphPlanner(const network::Graph& graph, PlanBuilder& builder)
+      : graph_(graph), builder_(builder), numTakers_(graph.nodes().size(), 0), edges_(graph.nodes().size()) {
+    for (const network::Output& output : graph.outputs()) ++numTakers_[output.node];
+    for (size_t i = 0; i < graph.nodes().size(); ++i) {
+      if (isTail(i)) continue;
+      for (size_t input : graph.nodes()[i].inputs) ++numTakers_[input];
+    }
   }
-  edge = builder.reordered(builder.settled(edge), builder.canonical(nodes[numPlanned - 1].output));
-  builder.keep(edge.value);
-  if (builder.options().training) {
-    if (!edge.gradient) edge.gradient = builder.buffers().add(edge.value.get_desc());
-    builder.use(Phase::kForward, edge.gradient);  // the loss writes it between the passes
-    builder.use(Phase::kBackward, edge.gradient);
+
+  // The edges of the logits, in canonical order.
+  std::vector<Edge> plan() {
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (numTakers_[i] > 0 && edges_[i].empty()) planNode(i);
+    }
+    std::vector<Edge> outputs;
+    for (const network::Output& output : graph_.outputs()) outputs.push_back(planOutput(output.node));
+    return outputs;
   }
-  return edge;
-}
+
+ private:
+  // A final softmax or sigmoid, which is left to the loss.
+  bool isTail(size_t index) const {
+    for (const network::Output& output : graph_.outputs()) {
+      if (output.last == index && output.last != output.node) return true;
+    }
+    return false;
+  }
+
+  // The node whose ReLU this one may do, or none.
+  size_t reluBehind(size_t index) const {
+    if (numTakers_[index] != 1 || !canEndInRelu(graph_.nodes()[index].layer)) return 0;
+    for (size_t i = index + 1; i < graph_.nodes().size(); ++i) {
+      const std::vector<size_t>& inputs = graph_.nodes()[i].inputs;
+      if (inputs.size() == 1 && inputs[0] == index && !isTail(i)) return isRelu(graph_.nodes()[i].layer) ? i : 0;
+    }
+    return 0;
+  }
+
+  void planNode(size_t index) {
+    const Node& node = graph_.nodes()[index];
+    std::vector<Edge> inputs;
+    for (size_t input : node.inputs) inputs.push_back(take(input));
+    size_t relu = reluBehind(index), last = relu == 0 ? index : relu;
+    bool hasRelu = relu != 0 || (network::activationOf(node.layer) == network::Function::kRelu && !isRelu(node.layer));
+    Edge edge = std::visit([&](const auto& any) { return planLayer(any, Site{node, inputs, hasRelu}, builder_); },
+                           node.layer);
+    if (!inputs.empty() && network::keepsSteps(node.layer) && !edge.indices) edge.indices = inputs[0].indices;
+    edges_[last] = numTakers_[last] > 1 ? builder_.forked(edge, numTakers_[last]) : std::vector<Edge>{edge};
+  }
+
+  Edge take(size_t index) {
+    Edge edge = edges_[index].back();
+    if (edges_[index].size() > 1) edges_[index].pop_back();
+    return edge;
+  }
+
+  Edge planOutput(size_t index) {
+    Edge edge = builder_.plain(take(index));
+    builder_.keep(edge.value);
+    if (builder_.options().training) {
+      if (!edge.gradient) edge.gradient = builder_.buffers().add(edge.value.get_desc());
+      builder_.use(Phase::kForward, edge.gradient);  // the loss writes it between the passes
+      builder_.use(Phase::kBackward, edge.gradient);
+    }
+    return edge;
+  }
+
+  const network::Graph& graph_;
+  PlanBuilder& builder_;
+  std::vector<size_t> numTakers_;
+  std::vector<std::vector<Edge>> edges_;  // of each node that is planned: one for each who has not taken his yet
+};
 
 class DnnlPlan final : public Plan {
  public:
   DnnlPlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients, const PlanOptions& options)
       : builder_(graph, &parameters, gradients, options),
-        output_(planGraph(graph, builder_)),
+        outputs_(GraphPlanner(graph, builder_).plan()),
         steps_(builder_.takeSteps()) {
     builder_.buffers().allocate();
     memoryBytes_ = builder_.buffers().bytes();
-    std::vector<int64_t> extents = output_.shape.extents();
-    extents.insert(extents.begin(), options.batchSize);
-    logits_.shape = Shape(extents);
-    logitGradients_.shape = Shape(std::move(extents));
-    if (options.training) logitGradients_.data = dataOf(output_.gradient);
+    for (const Edge& output : outputs_) {
+      std::vector<int64_t> extents = output.shape.extents();
+      extents.insert(extents.begin(), options.batchSize);
+      logits_.push_back({nullptr, Shape(extents)});
+      logitGradients_.push_back({options.training ? dataOf(output.gradient) : nullptr, Shape(std::move(extents))});
+    }
   }
 
   void forward(const BatchInput& batch, Mode mode) override {
@@ -66,17 +118,21 @@ class DnnlPlan final : public Plan {
     batch_ = batch;
     Pass pass{stream_, batch_, mode};
     for (auto& planned : steps_) planned.step->forward(pass);
-    logits_.data = dataOf(output_.value);
+    for (size_t i = 0; i < outputs_.size(); ++i) logits_[i].data = dataOf(outputs_[i].value);
   }
 
-  const TensorView& logits() const override { return logits_; }
-  const TensorView& logitGradients() const override { return logitGradients_; }
+  const TensorView& logits(size_t output) const override { return logits_[output]; }
+  const TensorView& logitGradients(size_t output) const override { return logitGradients_[output]; }
 
   void backward(GradientSink& sink) override {
     check(builder_.options().training, "An inference plan has no backward");
     Pass pass{stream_, batch_, Mode::kTraining};
     for (auto planned = steps_.rbegin(); planned != steps_.rend(); ++planned) {
       planned->step->backward(pass);
+      for (const auto& [from, to] : planned->addends) {
+        addArrays(dataOf(to), dataOf(from), nullptr, static_cast<int64_t>(from.get_desc().get_size() / sizeof(float)),
+                  dataOf(to));
+      }
       if (planned->node == nullptr) continue;
       for (size_t i = planned->node->numParameters; i > 0; --i) sink.ready(planned->node->firstParameter + i - 1);
     }
@@ -88,12 +144,12 @@ class DnnlPlan final : public Plan {
   int64_t batchSize() const { return builder_.options().batchSize; }
 
   PlanBuilder builder_;  // keeps the engine and the buffers
-  Edge output_;
+  std::vector<Edge> outputs_;
   std::vector<PlanBuilder::PlannedStep> steps_;
   dnnl::stream stream_{builder_.engine()};
   size_t memoryBytes_ = 0;
   BatchInput batch_;
-  TensorView logits_, logitGradients_;
+  std::vector<TensorView> logits_, logitGradients_;
 };
 
 // oneDNN's own errors become ours.
@@ -118,7 +174,7 @@ std::unique_ptr<Plan> makeDnnlPlan(const network::Graph& graph, const Arena& par
 size_t estimateActivationBytes(const network::Graph& graph, int64_t batchSize, bool training) {
   return translated([&] {
     PlanBuilder builder(graph, nullptr, nullptr, {batchSize, training, 0});
-    planGraph(graph, builder);
+    GraphPlanner(graph, builder).plan();
     return builder.buffers().bytes();
   });
 }

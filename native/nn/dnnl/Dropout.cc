@@ -73,7 +73,9 @@ class DropoutStep final : public Step {
 
 }  // namespace
 
-Edge planLayer(const network::Dropout& layer, const network::Node& node, const Edge& given, PlanBuilder& builder) {
+Edge planLayer(const network::Dropout& layer, const Site& site, PlanBuilder& builder) {
+  const network::Node& node = site.node;
+  const Edge& given = site.input();
   if (!builder.options().training || layer.rate == 0) return given;
   Edge input = builder.reordered(given, builder.canonical(node.input));
   Edge output = input;

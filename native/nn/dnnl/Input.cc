@@ -10,15 +10,21 @@ namespace {
 
 class Features final : public Step {
  public:
-  Features(const dnnl::memory& features, const dnnl::memory& padded, int64_t batchSize, int64_t rowSize,
+  Features(size_t index, const dnnl::memory& features, const dnnl::memory& padded, int64_t batchSize, int64_t rowSize,
            Buffers& buffers)
-      : features_(features), padded_(padded), batchSize_(batchSize), rowSize_(rowSize), buffers_(buffers) {}
+      : index_(index),
+        features_(features),
+        padded_(padded),
+        batchSize_(batchSize),
+        rowSize_(rowSize),
+        buffers_(buffers) {}
 
   void forward(const Pass& pass) override {
-    void* data = const_cast<float*>(pass.batch.features);
+    const float* features = pass.batch.inputs[index_];
+    void* data = const_cast<float*>(features);
     if (pass.batch.numRows < batchSize_) {
       float* padded = dataOf(padded_);
-      float* tail = std::copy_n(pass.batch.features, pass.batch.numRows * rowSize_, padded);
+      float* tail = std::copy_n(features, pass.batch.numRows * rowSize_, padded);
       std::fill(tail, padded + batchSize_ * rowSize_, 0.0f);
       data = padded;
     }
@@ -27,6 +33,7 @@ class Features final : public Step {
   void backward(const Pass&) override {}
 
  private:
+  size_t index_;
   dnnl::memory features_, padded_;
   int64_t batchSize_, rowSize_;
   Buffers& buffers_;
@@ -34,14 +41,15 @@ class Features final : public Step {
 
 }  // namespace
 
-Edge planInput(const network::Node& node, PlanBuilder& builder) {
+Edge planLayer(const network::Input&, const Site& site, PlanBuilder& builder) {
+  const network::Node& node = site.node;
   Edge input = builder.edge(node.output, builder.canonical(node.output), false);
   input.overwritable = false;
   builder.buffers().leaveToCaller(input.value);
   dnnl::memory padded = builder.buffers().add(input.value.get_desc());
   builder.keep(padded);  // any step of either pass may look at the features
-  builder.add(std::make_unique<Features>(input.value, padded, builder.options().batchSize, node.output.numElements(),
-                                         builder.buffers()));
+  builder.add(std::make_unique<Features>(builder.inputIndex(node), input.value, padded, builder.options().batchSize,
+                                         node.output.numElements(), builder.buffers()));
   return input;
 }
 

@@ -2,19 +2,35 @@
 // graph's layers are a variant, so a kind without a function does not compile.
 #pragma once
 
+#include <span>
+
 #include "nn/dnnl/PlanBuilder.h"
 
 namespace bloomery::nn {
 
-// Takes an edge whose ReLU may be pending: the functions for pooling and dropout pass it on or do its part.
-Edge planLayer(const network::Conv2D& layer, const network::Node& node, const Edge& input, PlanBuilder& builder);
-Edge planLayer(const network::MaxPool2D& layer, const network::Node& node, const Edge& input, PlanBuilder& builder);
-Edge planLayer(const network::Dropout& layer, const network::Node& node, const Edge& input, PlanBuilder& builder);
-Edge planLayer(const network::Flatten& layer, const network::Node& node, const Edge& input, PlanBuilder& builder);
-Edge planLayer(const network::Dense& layer, const network::Node& node, const Edge& input, PlanBuilder& builder);
-Edge planLayer(const network::Activation& layer, const network::Node& node, const Edge& input, PlanBuilder& builder);
+// Where a layer stands in the graph.
+struct Site {
+  const network::Node& node;
+  std::span<const Edge> inputs;  // a ReLU may be pending: pooling and dropout pass it on or do its part
+  bool relu = false;             // the layer's output goes through a ReLU, its own or that of the only layer behind it
 
-// The step that takes the caller's features; it makes the first edge.
-Edge planInput(const network::Node& node, PlanBuilder& builder);
+  const Edge& input() const { return inputs[0]; }
+};
+
+Edge planLayer(const network::Input& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Convolution& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Pooling& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::BatchNormalization& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::LayerNormalization& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Dropout& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Flatten& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Reshape& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::ZeroPadding& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Rescaling& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Activation& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Embedding& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Recurrent& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Merge& layer, const Site& site, PlanBuilder& builder);
 
 }  // namespace bloomery::nn

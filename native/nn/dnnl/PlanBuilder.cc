@@ -1,5 +1,9 @@
 #include "nn/dnnl/PlanBuilder.h"
 
+#include <utility>
+
+#include "nn/kernels/Arrays.h"
+
 namespace bloomery::nn {
 
 namespace {
@@ -49,24 +53,58 @@ class ReluBackward final : public Step {
   Operation backward_;
 };
 
+// Between a value and the several who take it: their gradients add up, and a pending ReLU's part is done on the way.
+class Fork final : public Step {
+ public:
+  Fork(const Edge& edge, const std::vector<Edge>& branches, PlanBuilder& builder)
+      : size_(static_cast<int64_t>(edge.gradient.get_desc().get_size() / sizeof(float))),
+        value_(edge.reluPending ? edge.value : dnnl::memory()),
+        sum_(edge.gradient) {
+    for (const Edge& branch : branches) branches_.push_back(branch.gradient);
+    for (const dnnl::memory& memory : branches_) builder.use(Phase::kBackward, memory);
+    builder.use(Phase::kBackward, sum_);
+    if (value_) builder.use(Phase::kBackward, value_);
+  }
+  void forward(const Pass&) override {}
+  void backward(const Pass&) override {
+    addArrays(dataOf(branches_[0]), dataOf(branches_[1]), value_ && branches_.size() == 2 ? dataOf(value_) : nullptr,
+              size_, dataOf(sum_));
+    for (size_t i = 2; i < branches_.size(); ++i) {
+      bool last = i + 1 == branches_.size();
+      addArrays(dataOf(sum_), dataOf(branches_[i]), value_ && last ? dataOf(value_) : nullptr, size_, dataOf(sum_));
+    }
+  }
+
+ private:
+  int64_t size_;
+  dnnl::memory value_, sum_;
+  std::vector<dnnl::memory> branches_;
+};
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const network::Graph& graph, const Arena* parameters, const Arena* gradients,
                          const PlanOptions& options)
-    : layout_(graph.parameters().layout()), parameters_(parameters), gradients_(gradients), options_(options) {}
+    : graph_(graph), layout_(graph.parameters().layout()), parameters_(parameters), gradients_(gradients), options_(options) {}
 
 dnnl::prop_kind PlanBuilder::forwardKind() const {
   return options_.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
 
 dnnl::memory::desc PlanBuilder::canonical(const Shape& shape) const {
-  if (shape.rank() != 3) return {{options_.batchSize, shape.numElements()}, DataType::f32, Tag::ab};
+  if (shape.rank() != 3 && shape.rank() != 2) return matrix(options_.batchSize, shape.numElements());
+  Shape image = network::imageOf(shape);
   // With one channel both orders are the same bytes, and oneDNN's first-layer kernels look for nchw.
-  return {{options_.batchSize, shape[2], shape[0], shape[1]}, DataType::f32, shape[2] == 1 ? Tag::nchw : Tag::nhwc};
+  return {{options_.batchSize, image[2], image[0], image[1]}, DataType::f32, image[2] == 1 ? Tag::nchw : Tag::nhwc};
 }
 
 dnnl::memory::desc PlanBuilder::image(const Shape& shape) const {
-  return {{options_.batchSize, shape[2], shape[0], shape[1]}, DataType::f32, Tag::any};
+  Shape image = network::imageOf(shape);
+  return {{options_.batchSize, image[2], image[0], image[1]}, DataType::f32, Tag::any};
+}
+
+dnnl::memory::desc PlanBuilder::matrix(int64_t rows, int64_t columns) {
+  return {{rows, columns}, DataType::f32, Tag::ab};
 }
 
 int64_t PlanBuilder::channelBlock(const dnnl::memory::desc& desc) const {
@@ -95,12 +133,37 @@ dnnl::memory PlanBuilder::parameter(const network::Node& node, size_t index, con
   return slice(parameters_, node, index, desc);
 }
 
-dnnl::memory PlanBuilder::gradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const {
-  return slice(gradients_, node, index, desc);
+dnnl::memory PlanBuilder::gradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc) {
+  dnnl::memory own = slice(gradients_, node, index, desc);
+  if (isLastUser(node)) return own;
+  dnnl::memory addend = buffers_.add(desc);
+  use(Phase::kBackward, addend);
+  addends_.push_back({addend, own});
+  return addend;
+}
+
+size_t PlanBuilder::inputIndex(const network::Node& node) const {
+  size_t index = 0;
+  while (&graph_.nodes()[graph_.inputs()[index]] != &node) ++index;
+  return index;
+}
+
+bool PlanBuilder::isFirstUser(const network::Node& node) const {
+  for (const network::Node& other : graph_.nodes()) {
+    if (other.numParameters > 0 && other.firstParameter == node.firstParameter) return &other == &node;
+  }
+  return true;
+}
+
+bool PlanBuilder::isLastUser(const network::Node& node) const {
+  for (auto other = graph_.nodes().rbegin(); other != graph_.nodes().rend(); ++other) {
+    if (other->numParameters > 0 && other->firstParameter == node.firstParameter) return &*other == &node;
+  }
+  return true;
 }
 
 Edge PlanBuilder::edge(const Shape& shape, const dnnl::memory::desc& desc, bool wantsGradient) {
-  Edge edge{shape, buffers_.add(desc), {}, true, false};
+  Edge edge{.shape = shape, .value = buffers_.add(desc), .overwritable = true};
   if (wantsGradient && options_.training) edge.gradient = buffers_.add(desc);
   return edge;
 }
@@ -109,6 +172,7 @@ Edge PlanBuilder::reordered(const Edge& from, const dnnl::memory::desc& desc) {
   if (from.value.get_desc() == desc) return from;
   Edge to = edge(from.shape, desc, static_cast<bool>(from.gradient));
   to.reluPending = from.reluPending;
+  to.indices = from.indices;
   add(std::make_unique<Reorder>(from, to, *this));
   return to;
 }
@@ -118,6 +182,18 @@ Edge PlanBuilder::settled(const Edge& edge) {
   Edge result = edge;
   result.reluPending = false;
   return result;
+}
+
+std::vector<Edge> PlanBuilder::forked(const Edge& edge, size_t count) {
+  std::vector<Edge> branches(count, edge);
+  for (Edge& branch : branches) {
+    branch.overwritable = false;
+    if (!edge.gradient) continue;
+    branch.reluPending = false;
+    branch.gradient = buffers_.add(edge.gradient.get_desc());
+  }
+  if (edge.gradient) add(std::make_unique<Fork>(edge, branches, *this));
+  return branches;
 }
 
 Operation PlanBuilder::reorder(Phase phase, const dnnl::memory& from, const dnnl::memory& to) {
@@ -144,7 +220,8 @@ void PlanBuilder::keep(const dnnl::memory& memory) {
 }
 
 void PlanBuilder::add(std::unique_ptr<Step> step, const network::Node* node) {
-  steps_.push_back({std::move(step), node});
+  if (node != nullptr && !isFirstUser(*node)) node = nullptr;
+  steps_.push_back({std::move(step), node, std::exchange(addends_, {})});
 }
 
 }  // namespace bloomery::nn

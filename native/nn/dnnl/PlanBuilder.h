@@ -15,9 +15,14 @@ enum class Phase { kForward, kBackward };
 
 class PlanBuilder {
  public:
+  // The gradient of a parameter that other layers share, to be added to theirs.
+  struct Addend {
+    dnnl::memory from, to;
+  };
   struct PlannedStep {
     std::unique_ptr<Step> step;
     const network::Node* node;  // whose parameter gradients are complete after this step's backward, or null
+    std::vector<Addend> addends;
   };
 
   PlanBuilder(const network::Graph& graph, const Arena* parameters, const Arena* gradients, const PlanOptions& options);
@@ -26,19 +31,27 @@ class PlanBuilder {
   const PlanOptions& options() const { return options_; }
   dnnl::prop_kind forwardKind() const;
 
-  // [batch, shape]: dense, channels last.
+  // [batch, shape]: dense, channels last. Images and sequences, which are images of height 1, have four dimensions in
+  // oneDNN's order, everything else two.
   dnnl::memory::desc canonical(const Shape& shape) const;
   // [batch, channels, height, width] in a layout of oneDNN's choice.
   dnnl::memory::desc image(const Shape& shape) const;
+  // [rows, columns], dense.
+  static dnnl::memory::desc matrix(int64_t rows, int64_t columns);
   // How many channels lie side by side in a layout of 32-bit images that our own kernels can read: 8, 16, or all of
   // them; 0 for any other layout, and where channels would have to be filled up to whole blocks.
   int64_t channelBlock(const dnnl::memory::desc& desc) const;
   // With the scratch memory that `operation` gives.
   dnnl::primitive_attr attributes() const;
 
-  // The node's index-th parameter, and its gradient, where they lie in the arenas.
+  // The node's index-th parameter, where it lies in the arena, and where the next step added writes its gradient: in
+  // the arena too, unless a layer behind has written there already.
   dnnl::memory parameter(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
-  dnnl::memory gradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
+  dnnl::memory gradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc);
+  // Which of the network's inputs the node is.
+  size_t inputIndex(const network::Node& node) const;
+  // The layer's parameters are trained by this plan.
+  bool trains(const network::Node& node) const { return options_.training && node.trainable; }
 
   Buffers& buffers() { return buffers_; }
   // A new value and, where wanted in a training plan, its gradient.
@@ -47,6 +60,10 @@ class PlanBuilder {
   Edge reordered(const Edge& edge, const dnnl::memory::desc& desc);
   // The same edge with the ReLU's duty done: adds a step when it is pending.
   Edge settled(const Edge& edge);
+  // One edge for each of several who take the same value; adds the step that adds up their gradients.
+  std::vector<Edge> forked(const Edge& edge, size_t count);
+  // Dense, channels last: settled and reordered.
+  Edge plain(const Edge& edge) { return reordered(settled(edge), canonical(edge.shape)); }
 
   // The step being planned is the next one added. Its operations note the use of their memory by themselves; memory
   // that it touches otherwise is noted by `use`.
@@ -69,8 +86,11 @@ class PlanBuilder {
   std::vector<PlannedStep> takeSteps() { return std::move(steps_); }
 
  private:
+  bool isFirstUser(const network::Node& node) const;
+  bool isLastUser(const network::Node& node) const;
   dnnl::memory slice(const Arena* arena, const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
 
+  const network::Graph& graph_;
   ArenaLayout layout_;
   const Arena* parameters_;
   const Arena* gradients_;
@@ -78,6 +98,7 @@ class PlanBuilder {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   Buffers buffers_{engine_};
   std::vector<PlannedStep> steps_;
+  std::vector<Addend> addends_;  // of the step being planned
 };
 
 }  // namespace bloomery::nn

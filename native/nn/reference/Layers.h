@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "network/Graph.h"
 #include "nn/Plan.h"
@@ -14,7 +15,8 @@ namespace bloomery::nn::reference {
 struct Site {
   const network::Node& node;
   int64_t batch = 0;
-  const float* input = nullptr;            // [batch, node.input]
+  int64_t numRows = 0;                     // valid ones
+  const float* input = nullptr;            // [batch, node.input], the first input
   float* output = nullptr;                 // [batch, node.output]
   const float* outputGradient = nullptr;   // [batch, node.output]
   float* inputGradient = nullptr;          // [batch, node.input]
@@ -23,23 +25,45 @@ struct Site {
   std::span<const uint64_t> rowIds;        // [numRows]; empty when dropout is off
   uint64_t seed = 0;
   int64_t epoch = 0;
+  bool training = false;  // batch statistics and dropout
+  double rowShare = 1;
+  std::span<const float* const> inputs = {};    // all of them
+  std::span<float* const> inputGradients = {};  // all of them
+  std::span<const Shape> inputShapes = {};
+  const std::vector<char>* mask = nullptr;  // [batch, steps] of the first input: 0 where a step is skipped
 };
 
 void forward(const network::Input& layer, const Site& site);
-void forward(const network::Conv2D& layer, const Site& site);
-void forward(const network::MaxPool2D& layer, const Site& site);
+void forward(const network::Convolution& layer, const Site& site);
+void forward(const network::Pooling& layer, const Site& site);
+void forward(const network::BatchNormalization& layer, const Site& site);
+void forward(const network::LayerNormalization& layer, const Site& site);
 void forward(const network::Dropout& layer, const Site& site);
 void forward(const network::Flatten& layer, const Site& site);
+void forward(const network::Reshape& layer, const Site& site);
+void forward(const network::ZeroPadding& layer, const Site& site);
+void forward(const network::Rescaling& layer, const Site& site);
 void forward(const network::Dense& layer, const Site& site);
 void forward(const network::Activation& layer, const Site& site);
+void forward(const network::Embedding& layer, const Site& site);
+void forward(const network::Recurrent& layer, const Site& site);
+void forward(const network::Merge& layer, const Site& site);
 
-// Overwrite site.gradients and site.inputGradient.
+// Overwrite site.gradients and site.inputGradients.
 void backward(const network::Input& layer, const Site& site);
-void backward(const network::Conv2D& layer, const Site& site);
-void backward(const network::MaxPool2D& layer, const Site& site);
+void backward(const network::Convolution& layer, const Site& site);
+void backward(const network::Pooling& layer, const Site& site);
+void backward(const network::BatchNormalization& layer, const Site& site);
+void backward(const network::LayerNormalization& layer, const Site& site);
 void backward(const network::Dropout& layer, const Site& site);
 void backward(const network::Flatten& layer, const Site& site);
+void backward(const network::Reshape& layer, const Site& site);
+void backward(const network::ZeroPadding& layer, const Site& site);
+void backward(const network::Rescaling& layer, const Site& site);
 void backward(const network::Dense& layer, const Site& site);
 void backward(const network::Activation& layer, const Site& site);
+void backward(const network::Embedding& layer, const Site& site);
+void backward(const network::Recurrent& layer, const Site& site);
+void backward(const network::Merge& layer, const Site& site);
 
 }  // namespace bloomery::nn::reference

@@ -43,12 +43,27 @@ void backward(const network::Dropout& layer, const Site& site) {
   drop(layer, site, site.outputGradient, site.inputGradient);
 }
 
+void forward(const network::Reshape&, const Site& site) { copy(site.input, site, site.output); }
+void backward(const network::Reshape&, const Site& site) { copy(site.outputGradient, site, site.inputGradient); }
+
+void forward(const network::Rescaling& layer, const Site& site) {
+  for (int64_t i = 0; i < site.batch * site.node.output.numElements(); ++i) {
+    site.output[i] = static_cast<float>(layer.scale * site.input[i] + layer.offset);
+  }
+}
+void backward(const network::Rescaling& layer, const Site& site) {
+  for (int64_t i = 0; i < site.batch * site.node.output.numElements(); ++i) {
+    site.inputGradient[i] = static_cast<float>(layer.scale * site.outputGradient[i]);
+  }
+}
+
 void forward(const network::Dense& layer, const Site& site) {
-  int64_t inputs = site.node.input[0], units = layer.units;
+  int64_t inputs = site.node.input.extents().back(), units = layer.units;
+  int64_t numRows = site.batch * site.node.input.numElements() / inputs;
   const float* kernel = site.parameters[0].data;  // [inputs, units]
-  for (int64_t row = 0; row < site.batch; ++row) {
+  for (int64_t row = 0; row < numRows; ++row) {
     for (int64_t unit = 0; unit < units; ++unit) {
-      double sum = layer.useBias ? site.parameters[1].data[unit] : 0.0f;
+      double sum = layer.weights.useBias ? site.parameters[1].data[unit] : 0.0f;
       for (int64_t i = 0; i < inputs; ++i) sum += double{site.input[row * inputs + i]} * kernel[i * units + unit];
       if (layer.activation == Function::kRelu) sum = std::max(sum, 0.0);
       site.output[row * units + unit] = static_cast<float>(sum);
@@ -57,64 +72,34 @@ void forward(const network::Dense& layer, const Site& site) {
 }
 
 void backward(const network::Dense& layer, const Site& site) {
-  int64_t inputs = site.node.input[0], units = layer.units;
+  int64_t inputs = site.node.input.extents().back(), units = layer.units;
+  int64_t numRows = site.batch * site.node.input.numElements() / inputs;
   const float* kernel = site.parameters[0].data;
-  std::vector<double> gradient(site.outputGradient, site.outputGradient + site.batch * units);  // [batch, units]
+  std::vector<double> gradient(site.outputGradient, site.outputGradient + numRows * units);  // [rows, units]
   if (layer.activation == Function::kRelu) {
-    for (int64_t i = 0; i < site.batch * units; ++i) gradient[static_cast<size_t>(i)] *= site.output[i] > 0 ? 1 : 0;
+    for (int64_t i = 0; i < numRows * units; ++i) gradient[static_cast<size_t>(i)] *= site.output[i] > 0 ? 1 : 0;
   }
   for (int64_t i = 0; i < inputs; ++i) {
     for (int64_t unit = 0; unit < units; ++unit) {
       double sum = 0;
-      for (int64_t row = 0; row < site.batch; ++row) {
+      for (int64_t row = 0; row < numRows; ++row) {
         sum += gradient[static_cast<size_t>(row * units + unit)] * site.input[row * inputs + i];
       }
       site.gradients[0].data[i * units + unit] = static_cast<float>(sum);
     }
   }
-  for (int64_t unit = 0; layer.useBias && unit < units; ++unit) {
+  for (int64_t unit = 0; layer.weights.useBias && unit < units; ++unit) {
     double sum = 0;
-    for (int64_t row = 0; row < site.batch; ++row) sum += gradient[static_cast<size_t>(row * units + unit)];
+    for (int64_t row = 0; row < numRows; ++row) sum += gradient[static_cast<size_t>(row * units + unit)];
     site.gradients[1].data[unit] = static_cast<float>(sum);
   }
-  for (int64_t row = 0; row < site.batch; ++row) {
+  for (int64_t row = 0; row < numRows; ++row) {
     for (int64_t i = 0; i < inputs; ++i) {
       double sum = 0;
       for (int64_t unit = 0; unit < units; ++unit) {
         sum += gradient[static_cast<size_t>(row * units + unit)] * kernel[i * units + unit];
       }
       site.inputGradient[row * inputs + i] = static_cast<float>(sum);
-    }
-  }
-}
-
-void forward(const network::Activation& layer, const Site& site) {
-  copy(site.input, site, site.output);
-  int64_t size = site.batch * site.node.output.numElements(), last = site.node.output.extents().back();
-  if (layer.function == Function::kRelu) {
-    for (int64_t i = 0; i < size; ++i) site.output[i] = std::max(site.output[i], 0.0f);
-  } else if (layer.function == Function::kSoftmax) {
-    for (int64_t first = 0; first < size; first += last) {
-      float* row = site.output + first;
-      double largest = *std::max_element(row, row + last), sum = 0;
-      for (int64_t i = 0; i < last; ++i) sum += std::exp(row[i] - largest);
-      for (int64_t i = 0; i < last; ++i) row[i] = static_cast<float>(std::exp(row[i] - largest) / sum);
-    }
-  }
-}
-
-void backward(const network::Activation& layer, const Site& site) {
-  copy(site.outputGradient, site, site.inputGradient);
-  int64_t size = site.batch * site.node.output.numElements(), last = site.node.output.extents().back();
-  if (layer.function == Function::kRelu) {
-    for (int64_t i = 0; i < size; ++i) site.inputGradient[i] *= site.output[i] > 0 ? 1.0f : 0.0f;
-  } else if (layer.function == Function::kSoftmax) {
-    for (int64_t first = 0; first < size; first += last) {
-      double inner = 0;
-      for (int64_t i = first; i < first + last; ++i) inner += double{site.output[i]} * site.outputGradient[i];
-      for (int64_t i = first; i < first + last; ++i) {
-        site.inputGradient[i] = static_cast<float>(site.output[i] * (site.outputGradient[i] - inner));
-      }
     }
   }
 }

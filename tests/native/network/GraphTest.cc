@@ -34,7 +34,7 @@ TEST(Graph, mnistCnnHasTheKnownShapesAndParameters) {
   for (size_t i = 0; i < std::size(wanted); ++i) {
     const Node& node = graph.nodes()[i];
     EXPECT_EQ(node.name, wanted[i].name);
-    EXPECT_EQ(kindOf(node.layer), wanted[i].kind);
+    EXPECT_EQ(node.kind, wanted[i].kind);
     EXPECT_EQ(node.output, wanted[i].output) << node.name;
     EXPECT_EQ(node.input, i == 0 ? Shape() : wanted[i - 1].output) << node.name;
     EXPECT_EQ(node.numParameters, wanted[i].parameters) << node.name;
@@ -51,7 +51,7 @@ TEST(Graph, mnistCnnHasTheKnownShapesAndParameters) {
   EXPECT_DOUBLE_EQ(graph.input().scale, 1 / 255.0);
   // Two per multiplication and addition of convolutions and dense layers, one per value of the others.
   int64_t flops = 2 * (26 * 26 * 32 * 9 + 24 * 24 * 64 * 9 * 32 + 9216 * 128 + 128 * 10);
-  EXPECT_EQ(graph.flopsPerSample(), flops + 12 * 12 * 64 * 2 + 128 + 10);
+  EXPECT_EQ(graph.flopsPerSample(), flops + 12 * 12 * 64 * (4 + 1) + 128 + 10);
 }
 
 TEST(Graph, parametersHaveCanonicalNamesShapesAndOrder) {
@@ -106,16 +106,16 @@ TEST(Graph, defaultsAreKerass) {
   EXPECT_EQ(graph.name(), "network");
   EXPECT_EQ(graph.input().dtype, DType::kFloat32);
   EXPECT_EQ(graph.input().scale, 1.0);
-  const auto& conv = std::get<Conv2D>(graph.nodes()[1].layer);
+  const auto& conv = std::get<Convolution>(graph.nodes()[1].layer);
   EXPECT_EQ(conv.strides, (std::pair<int64_t, int64_t>{1, 1}));
   EXPECT_EQ(conv.padding, Padding::kValid);
   EXPECT_EQ(conv.activation, Function::kLinear);
-  EXPECT_TRUE(conv.useBias);
-  EXPECT_EQ(conv.kernelInitializer, Initializer::kGlorotUniform);
-  EXPECT_EQ(conv.biasInitializer, Initializer::kZeros);
-  EXPECT_EQ(std::get<MaxPool2D>(graph.nodes()[2].layer).strides, (std::pair<int64_t, int64_t>{3, 2}));
+  EXPECT_TRUE(conv.weights.useBias);
+  EXPECT_EQ(conv.weights.kernelInitializer, Initializer::kGlorotUniform);
+  EXPECT_EQ(conv.weights.biasInitializer, Initializer::kZeros);
+  EXPECT_EQ(std::get<Pooling>(graph.nodes()[2].layer).strides, (std::pair<int64_t, int64_t>{3, 2}));
   const auto& dense = std::get<Dense>(graph.nodes()[4].layer);
-  EXPECT_TRUE(dense.useBias);
+  EXPECT_TRUE(dense.weights.useBias);
   EXPECT_EQ(dense.activation, Function::kLinear);
 }
 
@@ -126,11 +126,11 @@ TEST(Graph, optionsAreHonoured) {
       {"kind": "MaxPool2D", "poolSize": 3, "strides": 1, "padding": "same"}]})");
   EXPECT_EQ(graph.input().dtype, DType::kInt16);
   EXPECT_EQ(graph.input().scale, -0.5);
-  const auto& conv = std::get<Conv2D>(graph.nodes()[1].layer);
+  const auto& conv = std::get<Convolution>(graph.nodes()[1].layer);
   EXPECT_EQ(conv.kernelSize, (std::pair<int64_t, int64_t>{3, 3}));
   EXPECT_EQ(conv.strides, (std::pair<int64_t, int64_t>{2, 3}));
   EXPECT_EQ(conv.activation, Function::kRelu);
-  EXPECT_EQ(conv.kernelInitializer, Initializer::kHeNormal);
+  EXPECT_EQ(conv.weights.kernelInitializer, Initializer::kHeNormal);
   EXPECT_EQ(graph.nodes()[1].output, (Shape{5, 3, 4}));
   EXPECT_EQ(graph.nodes()[1].numParameters, 1u);
   EXPECT_EQ(graph.nodes()[2].output, (Shape{5, 3, 4}));

@@ -22,27 +22,38 @@ TEST(Layers, paddingLiesWhereKerasPutsIt) {
     AxisPadding padding = paddingOf(one.padding, one.extent, one.window, one.stride);
     EXPECT_EQ(padding.before, one.before) << one.extent << " " << one.window << " " << one.stride;
     EXPECT_EQ(padding.after, one.after) << one.extent << " " << one.window << " " << one.stride;
-    Conv2D conv{.filters = 1, .kernelSize = {one.window, 1}, .strides = {one.stride, 1}, .padding = one.padding};
+    Convolution window;
+    window.filters = 1;
+    window.kernelSize = {one.window, 1};
+    window.strides = {one.stride, 1};
+    window.padding = one.padding;
+    Layer conv = window;
     ParameterTable table;
-    EXPECT_EQ(declare(conv, "c", {one.extent, 1, 1}, table), (Shape{one.output, 1, 1}));
-    MaxPool2D pool{.poolSize = {1, one.window}, .strides = {1, one.stride}, .padding = one.padding};
-    EXPECT_EQ(declare(pool, "p", {1, one.extent, 5}, table), (Shape{1, one.output, 5}));
+    const Shape tall{one.extent, 1, 1}, wide{1, one.extent, 5};
+    EXPECT_EQ(declare(conv, "c", {&tall, 1}, table), (Shape{one.output, 1, 1}));
+    Pooling pooling;
+    pooling.poolSize = {1, one.window};
+    pooling.strides = {1, one.stride};
+    pooling.padding = one.padding;
+    Layer pool = pooling;
+    EXPECT_EQ(declare(pool, "p", {&wide, 1}, table), (Shape{1, one.output, 5}));
   }
 }
 
-TEST(Layers, knowTheirKindsAndFunctions) {
-  EXPECT_EQ(kindOf(Layer(Flatten{})), "Flatten");
-  EXPECT_EQ(kindOf(Layer(Activation{Function::kRelu})), "Activation");
+TEST(Layers, knowTheirFunctions) {
   EXPECT_EQ(nameOf(Function::kLinear), "linear");
   EXPECT_EQ(nameOf(Function::kRelu), "relu");
   EXPECT_EQ(nameOf(Function::kSoftmax), "softmax");
   EXPECT_EQ(activationOf(Layer(Flatten{})), Function::kLinear);
-  EXPECT_EQ(activationOf(Layer(Dense{.units = 1, .activation = Function::kRelu})), Function::kRelu);
+  EXPECT_EQ(activationOf(Layer(Activation{Function::kRelu})), Function::kRelu);
 }
 
 TEST(Layers, countFlops) {
-  EXPECT_EQ(flopsOf(Conv2D{.filters = 32, .kernelSize = {3, 3}}, {28, 28, 1}, {26, 26, 32}), 389376);
-  EXPECT_EQ(flopsOf(Dense{.units = 10}, {128}, {10}), 2560);
+  Convolution conv;
+  conv.filters = 32;
+  conv.kernelSize = {3, 3};
+  EXPECT_EQ(flopsOf(conv, {28, 28, 1}, {26, 26, 32}), 389376);
+  EXPECT_EQ(flopsOf(Dense{}, {128}, {10}), 2560);
   EXPECT_EQ(flopsOf(Flatten{}, {4, 4}, {16}), 0);
   EXPECT_EQ(flopsOf(Activation{Function::kRelu}, {7}, {7}), 7);
 }

@@ -99,10 +99,9 @@ TEST(DropoutTest, doesNotDependOnPlaceOrBatch) {
   TestNetwork network(kNetwork, 6);
   auto logitsOf = [&](int64_t firstRow, int64_t numRows) {
     auto plan = makeDnnlPlan(network.graph, network.parameters, &network.gradients, network.options(numRows));
-    plan->forward(
-        {network.features.data() + firstRow * 64,
-         std::span(network.rowIds).subspan(static_cast<size_t>(firstRow), static_cast<size_t>(numRows)), numRows, 3},
-        Mode::kTraining);
+    const float* features = network.inputs[0].data() + firstRow * 64;
+    auto rowIds = std::span(network.rowIds).subspan(static_cast<size_t>(firstRow), static_cast<size_t>(numRows));
+    plan->forward({std::span(&features, 1), rowIds, numRows, 3}, Mode::kTraining);
     return std::vector<float>(plan->logits().data, plan->logits().data + numRows * 5);
   };
   std::vector<float> whole = logitsOf(0, 6), half = logitsOf(3, 3);

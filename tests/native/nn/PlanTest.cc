@@ -53,11 +53,11 @@ TEST_P(PlanTest, missingRowsChangeNothing) {
   TestNetwork poison(kSmall, 7), network(kSmall, 3, 2);
   std::copy(network.parameters.all().begin(), network.parameters.all().end(), poison.parameters.all().begin());
   StepResult expected = trainStep(GetParam(), network, 3);
-  std::fill(poison.features.begin(), poison.features.end(), std::numeric_limits<float>::quiet_NaN());
+  std::fill(poison.inputs[0].begin(), poison.inputs[0].end(), std::numeric_limits<float>::quiet_NaN());
   auto plan = GetParam()(network.graph, network.parameters, &network.gradients, network.options(8));
   trainStep(*plan, poison);
-  std::copy(network.features.begin(), network.features.end(), poison.features.begin());
-  network.features = poison.features;  // three rows of numbers, four of NaN
+  std::copy(network.inputs[0].begin(), network.inputs[0].end(), poison.inputs[0].begin());
+  network.inputs[0] = poison.inputs[0];  // three rows of numbers, four of NaN
   expectNear(network, trainStep(*plan, network), expected, 2e-5);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/Error.h"
 #include "base/Random.h"
 
 namespace bloomery::nn {
@@ -60,12 +61,23 @@ TestNetwork::TestNetwork(std::string layers, int64_t numRows, uint64_t seed)
     : graph(graphOf(std::move(layers))),
       layout(graph.parameters().layout()),
       parameters(layout),
-      gradients(layout),
-      features(randomFloats(numRows * graph.input().shape.numElements(), mixKey(seed, "features"))) {
+      gradients(layout) {
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    inputs.push_back(randomFloats(numRows * graph.input(i).shape.numElements(), mixKey(seed, message("features", i))));
+    int64_t limit = graph.indexLimit(i);
+    for (float& value : inputs.back()) {
+      if (limit > 0) value = std::floor((value + 1.0f) / 2.0f * static_cast<float>(limit));
+    }
+  }
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const network::Parameter& parameter = graph.parameters().parameters()[i];
     float scale = parameter.shape.rank() == 1 ? 0.2f : std::sqrt(4.0f / static_cast<float>(parameter.fanIn));
+    if (parameter.name.ends_with("/embeddings")) scale = 0.8f;
     std::vector<float> values = randomFloats(parameter.shape.numElements(), mixKey(seed, parameter.name), scale);
+    // Factors and variances lie around one.
+    if (parameter.initializer == network::Initializer::kOnes) {
+      for (float& value : values) value += 1.0f;
+    }
     std::copy(values.begin(), values.end(), parameters.view(layout.slices()[i]).data);
   }
   int64_t classes = graph.outputShape().numElements();
@@ -75,6 +87,12 @@ TestNetwork::TestNetwork(std::string layers, int64_t numRows, uint64_t seed)
     labels.push_back(static_cast<int32_t>(random[2] % static_cast<uint64_t>(classes)));
     weights.push_back(0.5f + uniformFloat(random[3]));
   }
+}
+
+BatchInput TestNetwork::batch() const {
+  pointers.clear();
+  for (const auto& input : inputs) pointers.push_back(input.data());
+  return {pointers, rowIds, static_cast<int64_t>(rowIds.size()), 3};
 }
 
 double TestNetwork::weightSum() const { return std::accumulate(weights.begin(), weights.end(), 0.0); }

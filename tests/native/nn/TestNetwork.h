@@ -21,13 +21,14 @@ struct TestNetwork {
   TestNetwork(std::string layers, int64_t numRows, uint64_t seed = 1);
 
   PlanOptions options(int64_t batchSize) const { return {batchSize, true, 77}; }
-  BatchInput batch() const { return {features.data(), rowIds, static_cast<int64_t>(rowIds.size()), 3}; }
+  BatchInput batch() const;
   double weightSum() const;
 
   network::Graph graph;
   ArenaLayout layout;
   Arena parameters, gradients;
-  std::vector<float> features;  // [numRows, input]
+  std::vector<std::vector<float>> inputs;  // [numRows, input] each
+  mutable std::vector<const float*> pointers;
   std::vector<uint64_t> rowIds;
   std::vector<int32_t> labels;
   std::vector<float> weights;

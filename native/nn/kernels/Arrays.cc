@@ -1,0 +1,81 @@
+#include "nn/kernels/Arrays.h"
+
+#include <algorithm>
+
+#include "nn/kernels/Levels.h"
+
+namespace bloomery::nn {
+
+namespace {
+
+struct AddMasked {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* a, const float* b,
+                                                const float* relu, float* out) {
+    for (int64_t i = first; i < end; ++i) {
+      float sum = a[i] + b[i];
+      out[i] = relu[i] > 0 ? sum : 0.0f;
+    }
+  }
+};
+
+struct Add {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* a, const float* b,
+                                                float* out) {
+    for (int64_t i = first; i < end; ++i) out[i] = a[i] + b[i];
+  }
+};
+
+struct AddRelu {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* a, const float* b,
+                                                float* out) {
+    for (int64_t i = first; i < end; ++i) out[i] = std::max(a[i] + b[i], 0.0f);
+  }
+};
+
+struct Multiply {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* a, const float* b,
+                                                float* out) {
+    for (int64_t i = first; i < end; ++i) out[i] = a[i] * b[i];
+  }
+};
+
+struct Mask {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* gradient, const float* value,
+                                                float* out) {
+    for (int64_t i = first; i < end; ++i) out[i] = value[i] > 0 ? gradient[i] : 0.0f;
+  }
+};
+
+struct Copy {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* from, float* to) {
+    std::copy(from + first, from + end, to + first);
+  }
+};
+
+}  // namespace
+
+void addArrays(const float* a, const float* b, const float* relu, int64_t size, float* out) {
+  if (relu != nullptr) {
+    runPieces<AddMasked>(size, a, b, relu, out);
+  } else {
+    runPieces<Add>(size, a, b, out);
+  }
+}
+
+void addForward(const float* a, const float* b, bool relu, int64_t size, float* out) {
+  if (relu) {
+    runPieces<AddRelu>(size, a, b, out);
+  } else {
+    runPieces<Add>(size, a, b, out);
+  }
+}
+
+void multiplyArrays(const float* a, const float* b, int64_t size, float* out) { runPieces<Multiply>(size, a, b, out); }
+
+void maskArray(const float* gradient, const float* value, int64_t size, float* out) {
+  runPieces<Mask>(size, gradient, value, out);
+}
+
+void copyArray(const float* from, int64_t size, float* to) { runPieces<Copy>(size, from, to); }
+
+}  // namespace bloomery::nn

@@ -99,7 +99,11 @@ class GraphReader {
       options.text("kind");
       options.text("name", "");
       if (!names_.insert(name).second) throw UserError(message("Two layers have the same name: ", name));
-      Entry entry{name, kind, readLayer(kind, options), options.texts("inputs", {}), options.text("sharedWith", ""),
+      Entry entry{name,
+                  kind,
+                  readLayer(kind, options),
+                  options.texts("inputs", {}),
+                  options.text("sharedWith", ""),
                   options.boolean("trainable", true)};
       bool given = options.has("inputs");
       options.finish();
@@ -129,8 +133,8 @@ class GraphReader {
     bool merges = std::holds_alternative<Merge>(entry.layer);
     size_t count = entry.inputs.size();
     if (isInput(entry) || (merges ? count >= 2 : count == 1)) return;
-    throw UserError(message("Layer '", entry.name, "' (", entry.kind, ") takes ", merges ? "two inputs or more" : "one input",
-                            ", found ", count));
+    throw UserError(message("Layer '", entry.name, "' (", entry.kind, ") takes ",
+                            merges ? "two inputs or more" : "one input", ", found ", count));
   }
 
   // Inputs before those who take them; else as they stand in the JSON.
@@ -175,14 +179,20 @@ class GraphReader {
     std::vector<size_t> inputs;
     for (const std::string& input : entry.inputs) inputs.push_back(nodeOf_.at(input));
     Function function = takeActivation(entry.layer);
-    addNode({.name = entry.name, .kind = entry.kind, .layer = std::move(entry.layer), .inputs = std::move(inputs),
+    addNode({.name = entry.name,
+             .kind = entry.kind,
+             .layer = std::move(entry.layer),
+             .inputs = std::move(inputs),
              .trainable = entry.trainable},
             entry.sharedWith);
     nodeOf_[entry.name] = graph_.nodes_.size() - 1;
     if (function == Function::kLinear) return;
     double slope = function == Function::kLeakyRelu ? 0.2 : 1.0;
-    addNode({.name = entry.name + "/" + nameOf(function), .kind = "Activation", .layer = Activation{function, slope},
-             .inputs = {graph_.nodes_.size() - 1}, .implicit = true},
+    addNode({.name = entry.name + "/" + nameOf(function),
+             .kind = "Activation",
+             .layer = Activation{function, slope},
+             .inputs = {graph_.nodes_.size() - 1},
+             .implicit = true},
             "");
     nodeOf_[entry.name] = graph_.nodes_.size() - 1;
   }
@@ -203,8 +213,8 @@ class GraphReader {
     } catch (const UserError& error) {
       std::string after = names.empty() ? "" : " after layer " + names[0];
       for (size_t i = 1; i < names.size(); ++i) after += " and layer " + names[i];
-      throw UserError(message("Shapes do not fit: layer '", node.name, "' (", node.kind, ")", after, ": ",
-                              error.what()));
+      throw UserError(
+          message("Shapes do not fit: layer '", node.name, "' (", node.kind, ")", after, ": ", error.what()));
     }
     if (sharedWith.empty()) {
       node.numParameters = table.parameters().size() - node.firstParameter;
@@ -216,10 +226,11 @@ class GraphReader {
   }
 
   void share(Node& node, const std::string& name, const ParameterTable& own) {
-    auto owner = std::find_if(graph_.nodes_.begin(), graph_.nodes_.end(), [&](const Node& any) { return any.name == name; });
+    auto owner =
+        std::find_if(graph_.nodes_.begin(), graph_.nodes_.end(), [&](const Node& any) { return any.name == name; });
     if (owner == graph_.nodes_.end()) {
-      throw UserError(message("Layer '", node.name, "' shares the parameters of '", name,
-                              "', which is not a layer before it"));
+      throw UserError(
+          message("Layer '", node.name, "' shares the parameters of '", name, "', which is not a layer before it"));
     }
     bool fits = owner->kind == node.kind && owner->numParameters == own.parameters().size();
     for (size_t i = 0; fits && i < own.parameters().size(); ++i) {
@@ -238,7 +249,8 @@ class GraphReader {
     if (names.empty()) throw UserError("Network has no outputs: name at least one layer, or leave `outputs` out");
     for (const std::string& name : names) {
       auto found = nodeOf_.find(name);
-      if (found == nodeOf_.end()) throw UserError(message(unknownName("layer", name, {names_.begin(), names_.end()}), ", in outputs"));
+      if (found == nodeOf_.end())
+        throw UserError(message(unknownName("layer", name, {names_.begin(), names_.end()}), ", in outputs"));
       if (std::count(names.begin(), names.end(), name) > 1) throw UserError(message("Output stands twice: ", name));
       graph_.outputs_.push_back(outputOf(name, found->second));
     }
@@ -261,8 +273,9 @@ class GraphReader {
     for (size_t i = graph_.nodes_.size(); i > 0; --i) {
       const Node& node = graph_.nodes_[i - 1];
       if (!used[i - 1]) {
-        throw UserError(message(std::holds_alternative<Input>(node.layer) ? "Input is not used: layer '" : "Layer leads to no output: '",
-                                node.name, "', connect it, add it to `outputs` or remove it"));
+        throw UserError(message(
+            std::holds_alternative<Input>(node.layer) ? "Input is not used: layer '" : "Layer leads to no output: '",
+            node.name, "', connect it, add it to `outputs` or remove it"));
       }
       for (size_t input : node.inputs) used[input] = true;
     }

@@ -67,8 +67,8 @@ Regularizer readRegularizer(JsonReader& options, const std::string& key) {
   Regularizer regularizer{static_cast<float>(reader.number("l1", 0.0)), static_cast<float>(reader.number("l2", 0.0))};
   reader.finish();
   if (!(regularizer.l1 >= 0 && regularizer.l2 >= 0)) {
-    throw UserError(message("Negative regularizer: l1 ", regularizer.l1, ", l2 ", regularizer.l2, ", in ",
-                            reader.where()));
+    throw UserError(
+        message("Negative regularizer: l1 ", regularizer.l1, ", l2 ", regularizer.l2, ", in ", reader.where()));
   }
   return regularizer;
 }
@@ -177,7 +177,8 @@ Layer readDropout(JsonReader& options) {
 Layer readReshape(JsonReader& options) {
   std::vector<int64_t> extents = options.integers("targetShape");
   auto unknown = std::count(extents.begin(), extents.end(), -1);
-  bool wrong = std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < -1 || e == 0 || e > kMaxValues; });
+  bool wrong =
+      std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < -1 || e == 0 || e > kMaxValues; });
   if (extents.empty() || unknown > 1 || wrong) {
     throw UserError(message("Wrong targetShape: ", Shape(extents).toString(),
                             ", wanted positive extents and at most one -1, in ", options.where()));
@@ -230,8 +231,8 @@ Layer readEmbedding(JsonReader& options) {
   layer.regularizer = readRegularizer(options, "embeddingsRegularizer");
   constexpr int64_t kExactInFloat = 1 << 24;
   if (layer.inputDim > kExactInFloat) {
-    throw UserError(message("Too large: inputDim ", layer.inputDim, ", at most ", kExactInFloat, ", in ",
-                            options.where()));
+    throw UserError(
+        message("Too large: inputDim ", layer.inputDim, ", at most ", kExactInFloat, ", in ", options.where()));
   }
   return layer;
 }
@@ -256,7 +257,8 @@ Layer readRecurrent(JsonReader& options, Recurrent::Cell cell) {
 
 Layer readConcatenate(JsonReader& options) {
   int64_t axis = options.integer("axis", -1);
-  if (axis != -1) throw UserError(message("Concatenate works on the last axis, axis -1, found ", axis, ", in ", options.where()));
+  if (axis != -1)
+    throw UserError(message("Concatenate works on the last axis, axis -1, found ", axis, ", in ", options.where()));
   return Merge{Merge::How::kConcatenate};
 }
 
@@ -284,15 +286,13 @@ const std::map<std::string, Reader>& readers() {
       {"Flatten", [](JsonReader&) -> Layer { return Flatten{}; }},
       {"Reshape", readReshape},
       {"ZeroPadding2D", readZeroPadding},
-      {"Rescaling", [](JsonReader& options) -> Layer {
-         return Rescaling{options.number("scale"), options.number("offset", 0.0)};
-       }},
+      {"Rescaling",
+       [](JsonReader& options) -> Layer { return Rescaling{options.number("scale"), options.number("offset", 0.0)}; }},
       {"Dense", readDense},
       {"Activation", readActivation},
       {"ReLU", [](JsonReader&) { return functionLayer(Function::kRelu); }},
-      {"LeakyReLU", [](JsonReader& options) {
-         return functionLayer(Function::kLeakyRelu, options.number("negativeSlope", 0.3));
-       }},
+      {"LeakyReLU",
+       [](JsonReader& options) { return functionLayer(Function::kLeakyRelu, options.number("negativeSlope", 0.3)); }},
       {"ELU", [](JsonReader& options) { return functionLayer(Function::kElu, options.number("alpha", 1.0)); }},
       {"Softmax", [](JsonReader&) { return functionLayer(Function::kSoftmax); }},
       {"Embedding", readEmbedding},

@@ -60,12 +60,19 @@ Shape declareLayer(Convolution& layer, const std::string& name, Inputs inputs, P
   int64_t fanIn = area * (layer.depthwise() ? channels : channels / groups);
   int64_t fanOut = area * (layer.depthwise() ? layer.depthMultiplier : filters);
   const Weights& weights = layer.weights;
-  parameters.add({.name = name + "/kernel", .shape = limited(std::move(kernel), "kernel"),
-                  .initializer = weights.kernelInitializer, .fanIn = fanIn, .fanOut = fanOut,
+  parameters.add({.name = name + "/kernel",
+                  .shape = limited(std::move(kernel), "kernel"),
+                  .initializer = weights.kernelInitializer,
+                  .fanIn = fanIn,
+                  .fanOut = fanOut,
                   .regularizer = weights.kernelRegularizer});
   if (weights.useBias) {
-    parameters.add({.name = name + "/bias", .shape = Shape{filters}, .initializer = weights.biasInitializer,
-                    .fanIn = filters, .fanOut = filters, .regularizer = weights.biasRegularizer});
+    parameters.add({.name = name + "/bias",
+                    .shape = Shape{filters},
+                    .initializer = weights.biasInitializer,
+                    .fanIn = filters,
+                    .fanOut = filters,
+                    .regularizer = weights.biasRegularizer});
   }
   int64_t height =
       windowed(layer.padding, input[0], kernelHeight, layer.strides.first, layer.dilation.first, "kernel height");
@@ -96,7 +103,10 @@ Shape declareLayer(BatchNormalization& layer, const std::string& name, Inputs in
   int64_t channels = inputs[0].extents().back();
   addScaleAndCenter(layer.scale, layer.center, name, channels, parameters);
   auto statistic = [&](const char* what, Initializer initializer) {
-    parameters.add({.name = name + what, .shape = Shape{channels}, .initializer = initializer, .trainable = false,
+    parameters.add({.name = name + what,
+                    .shape = Shape{channels},
+                    .initializer = initializer,
+                    .trainable = false,
                     .runningMomentum = layer.momentum});
   };
   statistic("/moving_mean", Initializer::kZeros);
@@ -143,12 +153,19 @@ Shape declareLayer(Rescaling&, const std::string&, Inputs inputs, ParameterTable
 Shape declareLayer(Dense& layer, const std::string& name, Inputs inputs, ParameterTable& parameters) {
   int64_t features = inputs[0].extents().back();
   const Weights& weights = layer.weights;
-  parameters.add({.name = name + "/kernel", .shape = limited({features, layer.units}, "kernel"),
-                  .initializer = weights.kernelInitializer, .fanIn = features, .fanOut = layer.units,
+  parameters.add({.name = name + "/kernel",
+                  .shape = limited({features, layer.units}, "kernel"),
+                  .initializer = weights.kernelInitializer,
+                  .fanIn = features,
+                  .fanOut = layer.units,
                   .regularizer = weights.kernelRegularizer});
   if (weights.useBias) {
-    parameters.add({.name = name + "/bias", .shape = Shape{layer.units}, .initializer = weights.biasInitializer,
-                    .fanIn = layer.units, .fanOut = layer.units, .regularizer = weights.biasRegularizer});
+    parameters.add({.name = name + "/bias",
+                    .shape = Shape{layer.units},
+                    .initializer = weights.biasInitializer,
+                    .fanIn = layer.units,
+                    .fanOut = layer.units,
+                    .regularizer = weights.biasRegularizer});
   }
   return limited(withLast(inputs[0], layer.units), "output");
 }
@@ -157,8 +174,11 @@ Shape declareLayer(Activation&, const std::string&, Inputs inputs, ParameterTabl
 
 Shape declareLayer(Embedding& layer, const std::string& name, Inputs inputs, ParameterTable& parameters) {
   wantRank(inputs[0], 1);
-  parameters.add({.name = name + "/embeddings", .shape = limited({layer.inputDim, layer.outputDim}, "embeddings"),
-                  .initializer = layer.initializer, .fanIn = layer.inputDim, .fanOut = layer.outputDim,
+  parameters.add({.name = name + "/embeddings",
+                  .shape = limited({layer.inputDim, layer.outputDim}, "embeddings"),
+                  .initializer = layer.initializer,
+                  .fanIn = layer.inputDim,
+                  .fanOut = layer.outputDim,
                   .regularizer = layer.regularizer});
   return limited({inputs[0][0], layer.outputDim}, "output");
 }
@@ -169,11 +189,17 @@ Shape declareLayer(Recurrent& layer, const std::string& name, Inputs inputs, Par
   bool lstm = layer.cell == Recurrent::Cell::kLstm;
   for (const std::string& part : {name, name + "/backward"}) {
     if (part != name && !layer.bidirectional) break;
-    parameters.add({.name = part + "/kernel", .shape = limited({features, width}, "kernel"),
-                    .initializer = layer.kernelInitializer, .fanIn = features, .fanOut = width,
+    parameters.add({.name = part + "/kernel",
+                    .shape = limited({features, width}, "kernel"),
+                    .initializer = layer.kernelInitializer,
+                    .fanIn = features,
+                    .fanOut = width,
                     .regularizer = layer.kernelRegularizer});
-    parameters.add({.name = part + "/recurrent_kernel", .shape = limited({units, width}, "kernel"),
-                    .initializer = layer.recurrentInitializer, .fanIn = units, .fanOut = width});
+    parameters.add({.name = part + "/recurrent_kernel",
+                    .shape = limited({units, width}, "kernel"),
+                    .initializer = layer.recurrentInitializer,
+                    .fanIn = units,
+                    .fanOut = width});
     if (!layer.useBias) continue;
     Initializer forget = lstm && layer.unitForgetBias ? Initializer::kOnesForForgetGate : Initializer::kZeros;
     parameters.add({.name = part + "/bias", .shape = lstm ? Shape{width} : Shape{2, width}, .initializer = forget});
@@ -188,12 +214,13 @@ Shape declareLayer(Merge& layer, const std::string&, Inputs inputs, ParameterTab
   for (const Shape& input : inputs) {
     last += input.extents().back();
     bool concatenates = layer.how == Merge::How::kConcatenate;
-    bool fits = concatenates ? input.rank() == inputs[0].rank() &&
-                                   std::equal(input.extents().begin(), input.extents().end() - 1,
-                                              inputs[0].extents().begin())
-                             : input == inputs[0];
-    if (!fits) throw UserError(message("wants inputs of one shape", concatenates ? " but for the last axis" : "",
-                                       ", gets ", inputs[0].toString(), " and ", input.toString()));
+    bool fits = concatenates
+                    ? input.rank() == inputs[0].rank() &&
+                          std::equal(input.extents().begin(), input.extents().end() - 1, inputs[0].extents().begin())
+                    : input == inputs[0];
+    if (!fits)
+      throw UserError(message("wants inputs of one shape", concatenates ? " but for the last axis" : "", ", gets ",
+                              inputs[0].toString(), " and ", input.toString()));
   }
   return layer.how == Merge::How::kConcatenate ? limited(withLast(inputs[0], last), "output") : inputs[0];
 }

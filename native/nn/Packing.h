@@ -17,11 +17,11 @@ class Packing {
   void build(const float* indices, int64_t numRows, bool backwards);
 
   int64_t capacity() const { return steps_ * roundedUp(batch_); }
-  int64_t longest() const { return longest_; }                                  // steps of the longest row
+  int64_t longest() const { return longest_; }                                       // steps of the longest row
   int64_t active(int64_t step) const { return active_[static_cast<size_t>(step)]; }  // rows still running
   int64_t padded(int64_t step) const { return roundedUp(active(step)); }
   int64_t offset(int64_t step) const { return offset_[static_cast<size_t>(step)]; }  // first row of the step's block
-  int64_t numRows() const { return offset(longest_); }                          // of all blocks
+  int64_t numRows() const { return offset(longest_); }                               // of all blocks
   int64_t row(int64_t place) const { return order_[static_cast<size_t>(place)]; }    // in the batch
   int64_t length(int64_t place) const { return length_[static_cast<size_t>(row(place))]; }
   // The position in the sequence, counted as it runs, of a row's step.

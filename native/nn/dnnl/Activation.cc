@@ -68,8 +68,8 @@ class Elementwise final : public Step {
     dnnl::memory::desc desc = input.value.get_desc();
     dnnl::eltwise_forward::primitive_desc forward(builder.engine(), builder.forwardKind(), recipe.forward, desc, desc,
                                                   recipe.alpha, recipe.beta, builder.attributes());
-    forward_.push_back(builder.operation(Phase::kForward, forward,
-                                         {{DNNL_ARG_SRC, input.value}, {DNNL_ARG_DST, output.value}}));
+    forward_.push_back(
+        builder.operation(Phase::kForward, forward, {{DNNL_ARG_SRC, input.value}, {DNNL_ARG_DST, output.value}}));
     if (!input.gradient) return;
     dnnl::eltwise_backward::primitive_desc backward(builder.engine(), recipe.backward, desc, desc, desc, recipe.alpha,
                                                     recipe.beta, forward, builder.attributes());

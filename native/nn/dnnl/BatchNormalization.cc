@@ -35,7 +35,8 @@ class BatchNormStep final : public Step {
     if (layer.center) beta_ = builder.parameter(node, index++, vector);
     runningMean_ = builder.parameter(node, index, vector);
     runningVariance_ = builder.parameter(node, index + 1, vector);
-    scratch_ = builder.buffers().add({{std::max<int64_t>(shape.scratchSize(batchSize_) * 2, 1)}, DataType::f32, Tag::a});
+    scratch_ =
+        builder.buffers().add({{std::max<int64_t>(shape.scratchSize(batchSize_) * 2, 1)}, DataType::f32, Tag::a});
     for (const dnnl::memory& memory : {input_.value, output_.value, moments_, factors_, scratch_}) {
       builder.use(Phase::kForward, memory);
     }

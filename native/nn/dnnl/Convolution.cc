@@ -20,10 +20,10 @@ struct Geometry {
 };
 
 Geometry geometryOf(const network::Convolution& layer, const Shape& input) {
-  auto vertical = network::paddingOf(layer.padding, input[0], layer.kernelSize.first, layer.strides.first,
-                                     layer.dilation.first);
-  auto horizontal = network::paddingOf(layer.padding, input[1], layer.kernelSize.second, layer.strides.second,
-                                       layer.dilation.second);
+  auto vertical =
+      network::paddingOf(layer.padding, input[0], layer.kernelSize.first, layer.strides.first, layer.dilation.first);
+  auto horizontal =
+      network::paddingOf(layer.padding, input[1], layer.kernelSize.second, layer.strides.second, layer.dilation.second);
   return {{layer.strides.first, layer.strides.second},
           {layer.dilation.first - 1, layer.dilation.second - 1},
           {vertical.before, horizontal.before},
@@ -117,13 +117,13 @@ class ConvolutionPlanner {
       relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
       attributes.set_post_ops(relu);
     }
-    dnnl::convolution_forward::primitive_desc desc(builder_.engine(), builder_.forwardKind(),
-                                                   dnnl::algorithm::convolution_direct, builder_.image(node_.input),
-                                                   anyKernel_, bias_, builder_.image(node_.output), geometry_.strides,
-                                                   geometry_.dilation, geometry_.paddingBefore, geometry_.paddingAfter, attributes);
+    dnnl::convolution_forward::primitive_desc desc(
+        builder_.engine(), builder_.forwardKind(), dnnl::algorithm::convolution_direct, builder_.image(node_.input),
+        anyKernel_, bias_, builder_.image(node_.output), geometry_.strides, geometry_.dilation, geometry_.paddingBefore,
+        geometry_.paddingAfter, attributes);
     Edge input = builder_.reordered(given, desc.src_desc());
-    Edge output = builder_.edge(node_.output, desc.dst_desc(),
-                                builder_.trains(node_) || static_cast<bool>(input.gradient));
+    Edge output =
+        builder_.edge(node_.output, desc.dst_desc(), builder_.trains(node_) || static_cast<bool>(input.gradient));
     output.reluPending = relu_;
 
     std::vector<Operation> forward, backward;
@@ -152,7 +152,8 @@ class ConvolutionPlanner {
   std::optional<ThinConvolution> thinShape(const Edge& input, const Edge& output) const {
     constexpr int64_t kFewChannels = 4;
     if (!builder_.trains(node_) || input.gradient || image_[2] > kFewChannels || groups_ > 1 ||
-        layer_.dilation != network::Pair{1, 1} || simdLevel() != SimdLevel::kAvx2 || input.value.get_desc() != builder_.canonical(node_.input)) {
+        layer_.dilation != network::Pair{1, 1} || simdLevel() != SimdLevel::kAvx2 ||
+        input.value.get_desc() != builder_.canonical(node_.input)) {
       return std::nullopt;
     }
     int64_t block = builder_.channelBlock(output.value.get_desc());

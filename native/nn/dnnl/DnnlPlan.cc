@@ -68,8 +68,8 @@ class GraphPlanner {
     for (size_t input : node.inputs) inputs.push_back(take(input));
     size_t relu = reluBehind(index), last = relu == 0 ? index : relu;
     bool hasRelu = relu != 0 || (network::activationOf(node.layer) == network::Function::kRelu && !isRelu(node.layer));
-    Edge edge = std::visit([&](const auto& any) { return planLayer(any, Site{node, inputs, hasRelu}, builder_); },
-                           node.layer);
+    Edge edge =
+        std::visit([&](const auto& any) { return planLayer(any, Site{node, inputs, hasRelu}, builder_); }, node.layer);
     if (!inputs.empty() && network::keepsSteps(node.layer) && !edge.indices) edge.indices = inputs[0].indices;
     edges_[last] = numTakers_[last] > 1 ? builder_.forked(edge, numTakers_[last]) : std::vector<Edge>{edge};
   }

@@ -85,7 +85,11 @@ class Fork final : public Step {
 
 PlanBuilder::PlanBuilder(const network::Graph& graph, const Arena* parameters, const Arena* gradients,
                          const PlanOptions& options)
-    : graph_(graph), layout_(graph.parameters().layout()), parameters_(parameters), gradients_(gradients), options_(options) {}
+    : graph_(graph),
+      layout_(graph.parameters().layout()),
+      parameters_(parameters),
+      gradients_(gradients),
+      options_(options) {}
 
 dnnl::prop_kind PlanBuilder::forwardKind() const {
   return options_.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;

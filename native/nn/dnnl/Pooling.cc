@@ -40,8 +40,7 @@ Edge planLayer(const network::Pooling& layer, const Site& site, PlanBuilder& bui
   auto horizontal = network::paddingOf(layer.padding, image[1], layer.poolSize.second, layer.strides.second);
   Dims strides = {layer.strides.first, layer.strides.second}, window = {layer.poolSize.first, layer.poolSize.second};
   Dims before = {vertical.before, horizontal.before}, after = {vertical.after, horizontal.after}, dilation = {0, 0};
-  auto algorithm =
-      layer.maximum ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
+  auto algorithm = layer.maximum ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
 
   dnnl::pooling_forward::primitive_desc forwardDesc(builder.engine(), builder.forwardKind(), algorithm,
                                                     input.value.get_desc(), builder.image(node.output), strides, window,

@@ -20,11 +20,11 @@ using network::Recurrent;
 class Direction {
  public:
   struct Place {
-    bool backwards;         // reads the sequence from its end
-    bool writesBackwards;   // and writes its outputs where it read
+    bool backwards;        // reads the sequence from its end
+    bool writesBackwards;  // and writes its outputs where it read
     size_t firstParameter;
-    int64_t offset;         // among the outputs
-    bool adds;              // to the input gradient, where another direction has written
+    int64_t offset;  // among the outputs
+    bool adds;       // to the input gradient, where another direction has written
   };
 
   Direction(const Recurrent& layer, const network::Node& node, const Edge& input, const Edge& output,
@@ -41,7 +41,9 @@ class Direction {
         packing_(builder.options().batchSize, node.input[0], granuleOf(builder.options().batchSize)) {
     int64_t granule = granuleOf(builder.options().batchSize);
     int64_t capacity = packing_.capacity(), batch = capacity / packing_.steps();
-    auto buffer = [&](int64_t rows, int64_t columns) { return builder.buffers().add(PlanBuilder::matrix(rows, columns)); };
+    auto buffer = [&](int64_t rows, int64_t columns) {
+      return builder.buffers().add(PlanBuilder::matrix(rows, columns));
+    };
     packed_ = buffer(capacity, features_);
     gates_ = buffer(capacity, width_);
     before_ = buffer(capacity, units_);
@@ -66,7 +68,8 @@ class Direction {
     dnnl::memory::desc biasDesc({(gru_ ? 2 : 1) * width_}, DataType::f32, Tag::a);
     if (layer.useBias) bias_ = builder.parameter(node, first + 2, biasDesc);
     inputProduct_ = std::make_unique<RowProduct>(Phase::kForward, capacity, 1, kernel_, false, false, builder);
-    stepProduct_ = std::make_unique<RowProduct>(Phase::kForward, batch, granule, recurrentKernel_, false, !gru_, builder);
+    stepProduct_ =
+        std::make_unique<RowProduct>(Phase::kForward, batch, granule, recurrentKernel_, false, !gru_, builder);
     if (!output.gradient) return;
 
     gateGradients_ = buffer(capacity, width_);
@@ -80,11 +83,12 @@ class Direction {
     for (const dnnl::memory& memory : {packed_, gates_, before_, gateGradients_, outputGradient_, output.gradient}) {
       builder.use(Phase::kBackward, memory);
     }
-    for (const dnnl::memory& memory : gru_ ? std::vector{recurrent_, recurrentGradients_, direct_}
-                                           : std::vector{stateBefore_, stateGradient_}) {
+    for (const dnnl::memory& memory :
+         gru_ ? std::vector{recurrent_, recurrentGradients_, direct_} : std::vector{stateBefore_, stateGradient_}) {
       builder.use(Phase::kBackward, memory);
     }
-    stepGradient_ = std::make_unique<RowProduct>(Phase::kBackward, batch, granule, recurrentKernel_, true, false, builder);
+    stepGradient_ =
+        std::make_unique<RowProduct>(Phase::kBackward, batch, granule, recurrentKernel_, true, false, builder);
     if (builder.trains(node)) {
       kernelGradient_ = std::make_unique<GradientProduct>(capacity, features_, width_,
                                                           builder.gradient(node, first, kernelDesc), builder);
@@ -273,8 +277,8 @@ class RecurrentStep final : public Step {
         layer, node, input, output, Direction::Place{layer.goBackwards, false, 0, 0, false}, builder));
     if (!layer.bidirectional) return;
     directions_.push_back(std::make_unique<Direction>(
-        layer, node, input, output, Direction::Place{true, true, layer.useBias ? size_t{3} : size_t{2}, layer.units, true},
-        builder));
+        layer, node, input, output,
+        Direction::Place{true, true, layer.useBias ? size_t{3} : size_t{2}, layer.units, true}, builder));
   }
 
   void forward(const Pass& pass) override {

@@ -31,8 +31,8 @@ auto& gradeFor(Grades& grades, int64_t rows) {
 
 }  // namespace
 
-RowProduct::RowProduct(Phase phase, int64_t maxRows, int64_t granule, const dnnl::memory& kernel, bool transposed, bool adds,
-                       PlanBuilder& builder) {
+RowProduct::RowProduct(Phase phase, int64_t maxRows, int64_t granule, const dnnl::memory& kernel, bool transposed,
+                       bool adds, PlanBuilder& builder) {
   dnnl::memory::dims dims = kernel.get_desc().get_dims();
   int64_t in = transposed ? dims[1] : dims[0], out = transposed ? dims[0] : dims[1];
   dnnl::memory::desc given({in, out}, DataType::f32, transposed ? Tag::ba : Tag::ab);
@@ -46,8 +46,7 @@ RowProduct::RowProduct(Phase phase, int64_t maxRows, int64_t granule, const dnnl
     return dnnl::matmul::primitive_desc(builder.engine(), PlanBuilder::matrix(rows, in), weights,
                                         PlanBuilder::matrix(rows, out), attributes);
   };
-  dnnl::memory::desc liked =
-      product(maxRows, dnnl::memory::desc({in, out}, DataType::f32, Tag::any)).weights_desc();
+  dnnl::memory::desc liked = product(maxRows, dnnl::memory::desc({in, out}, DataType::f32, Tag::any)).weights_desc();
   dnnl::memory weights(given, builder.engine(), kernel.get_data_handle());
   weights = builder.as(liked, weights, phase, reorder_);
   for (int64_t rows : gradesOf(maxRows, granule)) {

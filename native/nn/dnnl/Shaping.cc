@@ -73,8 +73,7 @@ Edge planLayer(const network::Reshape&, const Site& site, PlanBuilder& builder) 
 
 Edge planLayer(const network::ZeroPadding& layer, const Site& site, PlanBuilder& builder) {
   Edge input = builder.plain(site.input());
-  Edge output =
-      builder.edge(site.node.output, builder.canonical(site.node.output), static_cast<bool>(input.gradient));
+  Edge output = builder.edge(site.node.output, builder.canonical(site.node.output), static_cast<bool>(input.gradient));
   builder.add(std::make_unique<ZeroPaddingStep>(layer, input, output, builder));
   return output;
 }

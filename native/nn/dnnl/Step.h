@@ -28,7 +28,7 @@ struct Edge {
   Shape shape;  // of one sample, channels last, whatever the layout
   dnnl::memory value;
   dnnl::memory gradient = {};  // empty where nobody wants it: inference, and before the first parameters
-  bool overwritable = false;  // the step that made the value does not need it again, or only its sign
+  bool overwritable = false;   // the step that made the value does not need it again, or only its sign
   // The value is the output of a ReLU whose part of backward is still to be done: whoever takes the edge must zero the
   // gradient wherever the value is zero, or hand the duty on. It commutes with max pooling, where it is cheaper.
   bool reluPending = false;

@@ -1,6 +1,6 @@
-// Batch normalisation in four passes over memory: two forward (moments, output) and two backward (sums, input gradient),
-// with a ReLU behind it done on the way. Only the valid rows of a batch count. Works on any layout in which channels lie
-// side by side in blocks.
+// Batch normalisation in four passes over memory: two forward (moments, output) and two backward (sums, input
+// gradient), with a ReLU behind it done on the way. Only the valid rows of a batch count. Works on any layout in which
+// channels lie side by side in blocks.
 #pragma once
 
 #include <cstdint>

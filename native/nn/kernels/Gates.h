@@ -10,8 +10,9 @@ namespace bloomery::nn {
 // updated from the step before to this one.
 void lstmForward(int64_t rows, int64_t units, float* gates, float* state, float* output);
 
-// stateBefore: [rows, units] of the step before; outputGradient: of this step's output, all of it; stateGradient: in: of
-// this step's state from the step behind, out: of the state before. gateGradients: [rows, 4 units] before the functions.
+// stateBefore: [rows, units] of the step before; outputGradient: of this step's output, all of it; stateGradient: in:
+// of this step's state from the step behind, out: of the state before. gateGradients: [rows, 4 units] before the
+// functions.
 void lstmBackward(int64_t rows, int64_t units, const float* gates, const float* stateBefore,
                   const float* outputGradient, float* stateGradient, float* gateGradients);
 

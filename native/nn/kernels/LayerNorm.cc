@@ -31,8 +31,8 @@ struct NormalizeRow {
       const float* x = values + row * size;
       float* y = out + row * size;
       float mean = static_cast<float>(sumOf(size, [&](int64_t i) { return x[i]; }) / static_cast<double>(size));
-      double variance = sumOf(size, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); }) /
-                        static_cast<double>(size);
+      double variance =
+          sumOf(size, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / static_cast<double>(size);
       float inverse = static_cast<float>(1 / std::sqrt(variance + epsilon));
       moments[2 * row] = mean;
       moments[2 * row + 1] = inverse;
@@ -48,9 +48,8 @@ struct NormalizeRow {
 };
 
 struct InputGradientRow {
-  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* values,
-                                                const float* gradients, int64_t size, const float* gamma,
-                                                const float* moments, float* out) {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* values, const float* gradients,
+                                                int64_t size, const float* gamma, const float* moments, float* out) {
     for (int64_t row = first; row < end; ++row) {
       const float *x = values + row * size, *outer = gradients + row * size;
       float* inner = out + row * size;
@@ -58,8 +57,8 @@ struct InputGradientRow {
       for (int64_t i = 0; i < size; ++i) inner[i] = gamma == nullptr ? outer[i] : outer[i] * gamma[i];
       double count = static_cast<double>(size);
       float center = static_cast<float>(sumOf(size, [&](int64_t i) { return inner[i]; }) / count);
-      float slope = static_cast<float>(
-          sumOf(size, [&](int64_t i) { return inner[i] * ((x[i] - mean) * inverse); }) / count);
+      float slope =
+          static_cast<float>(sumOf(size, [&](int64_t i) { return inner[i] * ((x[i] - mean) * inverse); }) / count);
       for (int64_t i = 0; i < size; ++i) inner[i] = inverse * (inner[i] - center - (x[i] - mean) * inverse * slope);
     }
   }

@@ -5,7 +5,8 @@
 
 namespace bloomery::nn {
 
-// values, out: [numRows, size]; gamma, beta: [size] or null; moments: [numRows, 2], mean and 1 / deviation, for backward.
+// values, out: [numRows, size]; gamma, beta: [size] or null; moments: [numRows, 2], mean and 1 / deviation, for
+// backward.
 void layerNormalize(const float* values, int64_t numRows, int64_t size, double epsilon, const float* gamma,
                     const float* beta, float* moments, float* out);
 

@@ -16,8 +16,8 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // What one step of one row computed.
 struct Step {
-  int64_t at = 0;       // position in the input
-  int64_t written = 0;  // position in the output
+  int64_t at = 0;                              // position in the input
+  int64_t written = 0;                         // position in the output
   Vector gates, recurrentPart, state, output;  // after the functions; GRU: hU + b; the cell's state; h
 };
 
@@ -203,7 +203,8 @@ void forward(const Recurrent& layer, const Site& site) {
     for (int64_t row = 0; row < site.batch; ++row) {
       std::vector<Step> steps = cell.run(row);
       if (!layer.returnSequences) {
-        if (!steps.empty()) std::copy(steps.back().output.begin(), steps.back().output.end(), site.output + row * width + offset);
+        if (!steps.empty())
+          std::copy(steps.back().output.begin(), steps.back().output.end(), site.output + row * width + offset);
         continue;
       }
       std::vector<int64_t> shown = shownAt(steps, numSteps, offset > 0);

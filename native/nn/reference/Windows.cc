@@ -30,8 +30,7 @@ template <typename Visit>
 void forEachTap(const Window& window, const Site& site, Visit visit) {
   Shape in = inputImage(site), out = outputImage(site);
   auto [height, width] = window.size;
-  AxisPadding vertical =
-      network::paddingOf(window.padding, in[0], height, window.strides.first, window.dilation.first);
+  AxisPadding vertical = network::paddingOf(window.padding, in[0], height, window.strides.first, window.dilation.first);
   AxisPadding horizontal =
       network::paddingOf(window.padding, in[1], width, window.strides.second, window.dilation.second);
   for (int64_t sample = 0; sample < site.batch; ++sample) {

@@ -30,7 +30,8 @@ TEST(GraphErrors, wrongFrame) {
       {"{}", "Missing option: layers, in network"},
       {R"({"format": "keras", "layers": )" + good + "}", R"(Not a Bloomery network: format "keras")"},
       {R"({"format": 1, "layers": )" + good + "}", "Wrong value for format of network: 1, wanted a text"},
-      {R"({"version": 2, "layers": )" + good + "}", "Network format is newer than this engine: version 2, known: 1, use a newer release of Bloomery"},
+      {R"({"version": 2, "layers": )" + good + "}",
+       "Network format is newer than this engine: version 2, known: 1, use a newer release of Bloomery"},
       {R"({"version": "1", "layers": )" + good + "}",
        R"(Wrong value for version of network: "1", wanted a whole number)"},
       {R"({"name": 7, "layers": )" + good + "}", "Wrong value for name of network: 7, wanted a text"},
@@ -67,7 +68,8 @@ TEST(GraphErrors, wrongLayers) {
        "Network has a cycle: layer 'a' takes the output of 'a', which depends on it"},
       {R"({"kind": "Add"})", "Layer 'add' (Add) takes two inputs or more, found 1"},
       {R"({"kind": "Dense", "name": "a", "units": 2}, {"kind": "Add", "inputs": ["input", "a"]})",
-       "Shapes do not fit: layer 'add' (Add) after layer 'input' with output (4,) and layer 'a' with output (2,): wants "
+       "Shapes do not fit: layer 'add' (Add) after layer 'input' with output (4,) and layer 'a' with output (2,): "
+       "wants "
        "inputs of one shape, gets (4,) and (2,)"},
       {R"({"kind": "Dense", "name": "a", "units": 2}, {"kind": "Dense", "units": 2, "sharedWith": "a"})",
        "Layer 'dense' (Dense) cannot share the parameters of 'a' (Dense): kind, options and input shape must be the "
@@ -80,7 +82,8 @@ TEST(GraphErrors, wrongLayers) {
        "Shapes do not fit: layer 'lstm' (LSTM) after layer 'input' with output (4,): wants (steps, channels), gets "
        "(4,)"},
       {R"({"kind": "Reshape", "targetShape": [3, -1]})",
-       "Shapes do not fit: layer 'reshape' (Reshape) after layer 'input' with output (4,): targetShape (3, -1) does not "
+       "Shapes do not fit: layer 'reshape' (Reshape) after layer 'input' with output (4,): targetShape (3, -1) does "
+       "not "
        "hold the 4 values of (4,)"},
       {R"({"kind": "BatchNormalization", "momentum": 1})",
        "Outside 0 <= momentum < 1: 1, in layer 'batch_normalization' (BatchNormalization)"},
@@ -103,7 +106,8 @@ TEST(GraphErrors, wrongLayers) {
       {R"({"kind": "Dense", "units": 3, "activation": "rleu"})",
        "Unknown activation: rleu, nearest known: relu, in layer 'dense' (Dense)"},
       {R"({"kind": "Dense", "units": 3, "activation": "gelu_approximate"})",
-       "Unknown activation: gelu_approximate, known: elu, gelu, leaky_relu, linear, relu, sigmoid, silu, softmax, softplus, "
+       "Unknown activation: gelu_approximate, known: elu, gelu, leaky_relu, linear, relu, sigmoid, silu, softmax, "
+       "softplus, "
        "tanh, in layer 'dense' (Dense)"},
       {R"({"kind": "Dense", "units": 3, "useBias": 1})",
        "Wrong value for useBias of layer 'dense' (Dense): 1, wanted true or false"},
@@ -161,7 +165,8 @@ TEST(GraphErrors, wrongWindows) {
        "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): groups 2 must divide the "
        "channels 1 and the filters 2"},
       {conv + R"(3, "dilationRate": 2})",
-       "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): kernel height 5 is larger "
+       "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): kernel height 5 is "
+       "larger "
        "than the input extent 4"},
       {conv + R"(2, "dilationRate": 2, "strides": 2})",
        "Strides and dilationRate cannot both be above 1, in layer 'conv2d' (Conv2D)"},

@@ -3,18 +3,14 @@
 
 #include <string>
 
+#include "nn/LayerCases.h"
 #include "nn/TestNetwork.h"
 
 namespace bloomery::nn {
 
 namespace {
 
-struct Case {
-  const char* name;
-  std::string layers;
-  int64_t numRows = 3;
-  int64_t batchSize = 3;
-};
+using Case = LayerCase;
 
 std::string input(int height, int width, int channels) {
   return "[{'kind': 'Input', 'shape': [" + std::to_string(height) + ", " + std::to_string(width) + ", " +
@@ -128,6 +124,8 @@ TEST_P(DnnlPlanTest, inferencePlanAgreesWithReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(shapes, DnnlPlanTest, testing::ValuesIn(kCases),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(layers, DnnlPlanTest, testing::ValuesIn(layerCases()),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

@@ -28,8 +28,7 @@ class AdamOptimizer final : public Optimizer {
       : spec_(spec), level_(level), mean_(layout), variance_(layout) {}
 
   void beginStep(double learningRate, int64_t step) override {
-    double number = static_cast<double>(step + 1);
-    double correction = std::sqrt(1 - std::pow(spec_.beta2, number)) / (1 - std::pow(spec_.beta1, number));
+    double correction = std::sqrt(1 - power(spec_.beta2, step + 1)) / (1 - power(spec_.beta1, step + 1));
     rates_ = {learningRate, spec_.weightDecay};
     stepSize_ = static_cast<float>(learningRate * correction);
   }

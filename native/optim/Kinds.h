@@ -1,6 +1,7 @@
 // The optimizers by kind; everybody else makes them through makeOptimizer.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/Simd.h"
@@ -30,5 +31,14 @@ struct StepRates {
     return rates;
   }
 };
+
+// base ^ exponent by multiplication alone, so that it has the same bits on every machine; std::pow has not.
+inline double power(double base, int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent /= 2, base *= base) {
+    if (exponent % 2 == 1) result *= base;
+  }
+  return result;
+}
 
 }  // namespace bloomery::optim

@@ -49,9 +49,8 @@ class LambOptimizer final : public Optimizer {
       : spec_(spec), slices_(layout.slices()), level_(level), mean_(layout), variance_(layout), sums_(layout, level) {}
 
   void beginStep(double learningRate, int64_t step) override {
-    double number = static_cast<double>(step + 1);
-    correction1_ = static_cast<float>(1 / (1 - std::pow(spec_.beta1, number)));
-    correction2_ = static_cast<float>(1 / (1 - std::pow(spec_.beta2, number)));
+    correction1_ = static_cast<float>(1 / (1 - power(spec_.beta1, step + 1)));
+    correction2_ = static_cast<float>(1 / (1 - power(spec_.beta2, step + 1)));
     learningRate_ = learningRate;
     rates_ = {learningRate, spec_.weightDecay};
   }

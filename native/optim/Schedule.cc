@@ -86,11 +86,10 @@ Schedule::Schedule(ScheduleSpec spec) : spec_(std::move(spec)) {
 double Schedule::at(int64_t step, int64_t stepsPerEpoch) const {
   check(step >= 0 && stepsPerEpoch > 0, "No such step: ", step, ", steps per epoch: ", stepsPerEpoch);
   auto rate = [&](double stepOfDecay) {
-    if (std::holds_alternative<ReduceOnPlateau>(spec_.decay)) return plateau_.learningRate;
     return std::visit(
-        [&]<typename Kind>(const Kind& decay) {
+        [&]<typename Kind>([[maybe_unused]] const Kind& decay) {
           if constexpr (std::is_same_v<Kind, ReduceOnPlateau>) {
-            return decay.initialLearningRate;
+            return plateau_.learningRate;
           } else {
             return rateAt(decay, stepOfDecay, stepsPerEpoch);
           }

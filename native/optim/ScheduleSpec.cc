@@ -11,8 +11,6 @@ namespace bloomery::optim {
 
 namespace {
 
-constexpr const char* kInitial = "initialLearningRate";
-
 // `decaySteps` or `decayEpochs`, whichever is there; epochs may be broken.
 Duration duration(JsonReader& options, const std::string& name) {
   std::string steps = name + "Steps", epochs = name + "Epochs";
@@ -28,14 +26,6 @@ Duration duration(JsonReader& options, const std::string& name) {
 bool hasDuration(JsonReader& options, const std::string& name) {
   bool steps = options.has(name + "Steps"), epochs = options.has(name + "Epochs");
   return steps || epochs;
-}
-
-void write(Json& json, const std::string& name, const Duration& duration) {
-  if (duration.inEpochs) {
-    json[name + "Epochs"] = duration.count;
-  } else {
-    json[name + "Steps"] = static_cast<int64_t>(duration.count);
-  }
 }
 
 void readOptions(Constant&, JsonReader&) {}
@@ -129,66 +119,12 @@ void readOptions(ReduceOnPlateau& spec, JsonReader& options) {
   spec.onValidation = monitor == "validation_loss";
 }
 
-void writeOptions(const Constant&, Json&) {}
-
-void writeOptions(const StepDecay& spec, Json& json) {
-  json["factor"] = spec.factor;
-  write(json, "every", spec.every);
-}
-
-void writeOptions(const ExponentialDecay& spec, Json& json) {
-  write(json, "decay", spec.decay);
-  json["decayRate"] = spec.decayRate;
-  json["staircase"] = spec.staircase;
-}
-
-void writeOptions(const PolynomialDecay& spec, Json& json) {
-  write(json, "decay", spec.decay);
-  json["endLearningRate"] = spec.endLearningRate;
-  json["power"] = spec.power;
-  json["cycle"] = spec.cycle;
-}
-
-void writeOptions(const CosineDecay& spec, Json& json) {
-  write(json, "decay", spec.decay);
-  json["alpha"] = spec.alpha;
-}
-
-void writeOptions(const CosineRestarts& spec, Json& json) {
-  write(json, "firstDecay", spec.firstDecay);
-  json.update({{"tMul", spec.tMul}, {"mMul", spec.mMul}, {"alpha", spec.alpha}});
-}
-
-void writeOptions(const Piecewise& spec, Json& json) {
-  json[spec.inEpochs ? "boundaryEpochs" : "boundaries"] = spec.boundaries;
-  json["values"] = spec.values;
-}
-
-void writeOptions(const OneCycle& spec, Json& json) {
-  write(json, "total", spec.total);
-  json.update({{"pctStart", spec.pctStart},
-               {"divFactor", spec.divFactor},
-               {"finalDivFactor", spec.finalDivFactor},
-               {"annealStrategy", spec.linear ? "linear" : "cos"}});
-}
-
-void writeOptions(const ReduceOnPlateau& spec, Json& json) {
-  json.update({{"factor", spec.factor},
-               {"patience", spec.patience},
-               {"minDelta", spec.minDelta},
-               {"cooldown", spec.cooldown},
-               {"minLearningRate", spec.minLearningRate},
-               {"monitor", spec.onValidation ? "validation_loss" : "loss"}});
-}
-
-template <typename Kind>
-constexpr bool kHasInitialRate = requires(Kind spec) { spec.initialLearningRate; };
-
 template <typename Kind>
 Decay readDecay(JsonReader& options, double byDefault) {
   Kind spec;
-  if constexpr (kHasInitialRate<Kind>) spec.initialLearningRate = positive(options, kInitial, byDefault);
-  if constexpr (std::is_same_v<Kind, OneCycle>) {
+  if constexpr (HasInitialRate<Kind>) {
+    spec.initialLearningRate = positive(options, "initialLearningRate", byDefault);
+  } else if constexpr (std::is_same_v<Kind, OneCycle>) {
     spec.maxLearningRate = positive(options, "maxLearningRate", byDefault);
   }
   readOptions(spec, options);
@@ -252,26 +188,6 @@ ScheduleSpec readSchedule(const Json& json, double byDefault, const std::string&
   readWarmup(spec, options);
   options.finish();
   return spec;
-}
-
-Json toJson(const ScheduleSpec& spec) {
-  bool warms = spec.warmup.count > 0;
-  const auto* constant = std::get_if<Constant>(&spec.decay);
-  if (constant != nullptr && !warms) return constant->initialLearningRate;
-  Json json = std::visit(
-      []<typename Kind>(const Kind& decay) {
-        Json object = {{"kind", Kind::kKind}};
-        if constexpr (kHasInitialRate<Kind>) object[kInitial] = decay.initialLearningRate;
-        if constexpr (std::is_same_v<Kind, OneCycle>) object["maxLearningRate"] = decay.maxLearningRate;
-        writeOptions(decay, object);
-        return object;
-      },
-      spec.decay);
-  if (warms) {
-    write(json, "warmup", spec.warmup);
-    json["warmupStartRate"] = spec.warmupStartRate;
-  }
-  return json;
 }
 
 }  // namespace bloomery::optim

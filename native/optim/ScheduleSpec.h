@@ -100,6 +100,9 @@ struct ReduceOnPlateau {
 using Decay = std::variant<Constant, StepDecay, ExponentialDecay, PolynomialDecay, CosineDecay, CosineRestarts,
                            Piecewise, OneCycle, ReduceOnPlateau>;
 
+template <typename Kind>
+concept HasInitialRate = requires(Kind spec) { spec.initialLearningRate; };
+
 struct ScheduleSpec {
   ScheduleSpec(double learningRate) : decay(Constant{learningRate}) {}
   ScheduleSpec(Decay shape) : decay(std::move(shape)) {}

@@ -209,6 +209,20 @@ TEST_P(OptimizerTest, learningRateOfTheStepCounts) {
   for (size_t i = 0; i < size; ++i) EXPECT_NEAR(fast[i] - start[i], 4 * (slow[i] - start[i]), 1e-6);
 }
 
+TEST_P(OptimizerTest, tinyAndHugeGradientsStayFinite) {
+  ArenaLayout layout = twoSlices(40);
+  std::vector<float> parameters = randomFloats(layout.numFloats(), 1), gradients(layout.numFloats());
+  constexpr float kGradients[] = {0.0f, 1e-30f, -1e-20f, 1e15f, -1e15f};
+  for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = kGradients[i % 5];
+  auto optimizer = makeOptimizer(GetParam(), layout);
+  for (int64_t step = 0; step < 5; ++step) {
+    optimizer->beginStep(rateOf(GetParam()), step);
+    optimizer->update(0, parameters, gradients, true);
+    std::rotate(gradients.begin(), gradients.begin() + 1, gradients.end());
+  }
+  for (float parameter : parameters) EXPECT_TRUE(std::isfinite(parameter));
+}
+
 TEST_P(OptimizerTest, stateIsAllThatAStepNeeds) {
   ArenaLayout layout = twoSlices(40);
   size_t size = layout.numFloats();

@@ -124,6 +124,23 @@ TEST(UpdaterTest, regularisersPullAndCostAsWritten) {
   }
 }
 
+TEST(UpdaterTest, regularisersPullByTheSlopeOfTheirLoss) {
+  Training training("{}", {{.l1 = 0.5, .l2 = 0.25}, {.l1 = 0.125}, {.l2 = 2}});
+  std::vector<float> start = valuesOf(training.parameters);
+  training.updater.step(training.parameters.all(), training.gradients.all(), 1);
+  std::vector<float> around = start;
+  for (size_t i = 0; i < start.size(); ++i) {
+    constexpr float kShift = 1.0f / 1024;
+    if (std::abs(start[i]) <= kShift) continue;  // the corner of l1, or padding
+    around[i] = start[i] + kShift;
+    double above = training.updater.regularisationLoss(around), step = around[i];
+    around[i] = start[i] - kShift;
+    step -= around[i];
+    EXPECT_NEAR(training.gradients.all()[i], (above - training.updater.regularisationLoss(around)) / step, 1e-6) << i;
+    around[i] = start[i];
+  }
+}
+
 TEST(UpdaterTest, regularisersComeBeforeClipping) {
   Training training(R"({"clipNorm": 0.5})", {{.l2 = 100}, {}, {}});
   training.step(2);

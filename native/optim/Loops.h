@@ -24,23 +24,24 @@ class FlushSubnormals {
   unsigned saved_;
 };
 
-// A kernel has `static void run(args..., size_t first, size_t end)`, always inlined: here it is compiled twice.
+inline constexpr size_t kPiece = 1 << 14;  // floats; a few arrays of this length stay in the second cache
+
+// A kernel has `static void run(size_t first, size_t end, args...)`, always inlined: here it is compiled twice.
 template <typename Kernel>
 struct Levels {
   template <typename... Args>
-  static void baseline(size_t first, size_t end, Args... args) {
-    Kernel::run(first, end, args...);
+  static auto baseline(size_t first, size_t end, Args... args) {
+    return Kernel::run(first, end, args...);
   }
   template <typename... Args>
-  __attribute__((target("avx2"))) static void avx2(size_t first, size_t end, Args... args) {
-    Kernel::run(first, end, args...);
+  __attribute__((target("avx2"))) static auto avx2(size_t first, size_t end, Args... args) {
+    return Kernel::run(first, end, args...);
   }
 };
 
 // Runs the kernel over [0, size).
 template <typename Kernel, typename... Args>
 void runLoop(SimdLevel level, size_t size, Args... args) {
-  constexpr size_t kPiece = 1 << 14;  // floats; a few arrays of this length stay in the second cache
   auto* loop =
       level == SimdLevel::kAvx2 ? Levels<Kernel>::template avx2<Args...> : Levels<Kernel>::template baseline<Args...>;
   size_t numPieces = (size + kPiece - 1) / kPiece;

@@ -4,8 +4,8 @@
 
 namespace bloomery::optim {
 
-std::unique_ptr<Optimizer> makeOptimizer(const OptimizerSpec& spec, size_t numFloats, SimdLevel level) {
-  return std::visit([&](const auto& any) { return makeOptimizer(any, numFloats, level); }, spec);
+std::unique_ptr<Optimizer> makeOptimizer(const OptimizerSpec& spec, const ArenaLayout& layout, SimdLevel level) {
+  return std::visit([&](const auto& any) { return makeOptimizer(any, layout, level); }, spec);
 }
 
 }  // namespace bloomery::optim

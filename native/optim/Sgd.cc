@@ -1,6 +1,5 @@
 #include "optim/Kinds.h"
 #include "optim/Loops.h"
-#include "tensor/Arena.h"
 
 namespace bloomery::optim {
 
@@ -8,18 +7,20 @@ namespace {
 
 struct PlainKernel {
   [[gnu::always_inline]] static inline void run(size_t first, size_t end, float* __restrict parameters,
-                                                const float* __restrict gradients, float learningRate) {
-    for (size_t i = first; i < end; ++i) parameters[i] -= learningRate * gradients[i];
+                                                const float* __restrict gradients, StepRates rates) {
+    for (size_t i = first; i < end; ++i) {
+      parameters[i] = parameters[i] - rates.decay * parameters[i] - rates.learningRate * gradients[i];
+    }
   }
 };
 
 struct MomentumKernel {
   [[gnu::always_inline]] static inline void run(size_t first, size_t end, float* __restrict parameters,
                                                 const float* __restrict gradients, float* __restrict velocity,
-                                                float learningRate, float momentum) {
+                                                StepRates rates, float momentum) {
     for (size_t i = first; i < end; ++i) {
-      velocity[i] = momentum * velocity[i] - learningRate * gradients[i];
-      parameters[i] += velocity[i];
+      velocity[i] = momentum * velocity[i] - rates.learningRate * gradients[i];
+      parameters[i] = parameters[i] - rates.decay * parameters[i] + velocity[i];
     }
   }
 };
@@ -27,47 +28,52 @@ struct MomentumKernel {
 struct NesterovKernel {
   [[gnu::always_inline]] static inline void run(size_t first, size_t end, float* __restrict parameters,
                                                 const float* __restrict gradients, float* __restrict velocity,
-                                                float learningRate, float momentum) {
+                                                StepRates rates, float momentum) {
     for (size_t i = first; i < end; ++i) {
-      float step = learningRate * gradients[i];
+      float step = rates.learningRate * gradients[i];
       velocity[i] = momentum * velocity[i] - step;
-      parameters[i] += momentum * velocity[i] - step;
+      parameters[i] = parameters[i] - rates.decay * parameters[i] + (momentum * velocity[i] - step);
     }
   }
 };
 
 class SgdOptimizer final : public Optimizer {
  public:
-  SgdOptimizer(const Sgd& spec, size_t numFloats, SimdLevel level)
-      : spec_(spec), level_(level), velocity_(spec.momentum > 0 ? numFloats : 0) {}
+  SgdOptimizer(const Sgd& spec, const ArenaLayout& layout, SimdLevel level)
+      : spec_(spec), level_(level), velocity_(spec.momentum > 0 ? layout.numFloats() : 0) {}
 
-  void beginStep(double learningRate) override { learningRate_ = static_cast<float>(learningRate); }
+  void beginStep(double learningRate, int64_t) override { rates_ = {learningRate, spec_.weightDecay}; }
 
-  void update(size_t first, std::span<float> parameters, std::span<const float> gradients) override {
+  void update(size_t first, std::span<float> parameters, std::span<const float> gradients, bool decays) override {
     size_t size = gradients.size();
+    StepRates rates = rates_.forSlice(decays);
     if (spec_.momentum == 0) {
-      return runLoop<PlainKernel>(level_, size, parameters.data(), gradients.data(), learningRate_);
+      return runLoop<PlainKernel>(level_, size, parameters.data(), gradients.data(), rates);
     }
     float* velocity = velocity_.all().data() + first;
     float momentum = static_cast<float>(spec_.momentum);
     if (spec_.nesterov) {
-      runLoop<NesterovKernel>(level_, size, parameters.data(), gradients.data(), velocity, learningRate_, momentum);
+      runLoop<NesterovKernel>(level_, size, parameters.data(), gradients.data(), velocity, rates, momentum);
     } else {
-      runLoop<MomentumKernel>(level_, size, parameters.data(), gradients.data(), velocity, learningRate_, momentum);
+      runLoop<MomentumKernel>(level_, size, parameters.data(), gradients.data(), velocity, rates, momentum);
     }
+  }
+
+  std::vector<StateArena> state() override {
+    return spec_.momentum > 0 ? std::vector<StateArena>{{"velocity", velocity_.all()}} : std::vector<StateArena>{};
   }
 
  private:
   Sgd spec_;
   SimdLevel level_;
   Arena velocity_;
-  float learningRate_ = 0;
+  StepRates rates_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> makeOptimizer(const Sgd& spec, size_t numFloats, SimdLevel level) {
-  return std::make_unique<SgdOptimizer>(spec, numFloats, level);
+std::unique_ptr<Optimizer> makeOptimizer(const Sgd& spec, const ArenaLayout& layout, SimdLevel level) {
+  return std::make_unique<SgdOptimizer>(spec, layout, level);
 }
 
 }  // namespace bloomery::optim

@@ -13,12 +13,14 @@ std::string describe(const std::string& text) {
   size_t parameters = task.graph.parameters().layout().numFloats() * sizeof(float);
   int64_t batchSize = task.training.batchSizeOf(task.worker.rank, task.worker.size);
   size_t activations = nn::estimateActivationBytes(task.graph, batchSize, true);
-  size_t optimizer = parameters * optim::numStateArenas(task.training.optimizer);
+  size_t gradients = parameters * (task.training.backwardPassesPerStep > 1 ? 2 : 1);
+  size_t optimizer = parameters * optim::numStateArenas(task.training.updates);
   size_t batches = static_cast<size_t>(kPrefetchDepth) * static_cast<size_t>(batchSize) *
                    static_cast<size_t>(task.graph.input().shape.numElements()) * sizeof(float);
-  result["memory"] = {{"parameters", parameters}, {"gradients", parameters},
-                      {"optimizer", optimizer},   {"activations", activations},
-                      {"batches", batches},       {"total", 2 * parameters + optimizer + activations + batches}};
+  result["memory"] = {
+      {"parameters", parameters}, {"gradients", gradients},
+      {"optimizer", optimizer},   {"activations", activations},
+      {"batches", batches},       {"total", parameters + gradients + optimizer + activations + batches}};
   result["training"] = task.training.toJson();
   return result.dump();
 }

@@ -36,6 +36,14 @@ void checkTrainable(const network::Graph& graph, const TrainSpec& training) {
   }
 }
 
+void checkSchedule(const TaskSpec& task) {
+  if (optim::watchesValidation(optim::scheduleOf(task.training.updates.optimizer)) && task.columns.validation.empty()) {
+    throw UserError(
+        "Schedule reduce_on_plateau watches validation_loss, but no column marks validation rows: set "
+        "validationIndicatorCol, or monitor to \"loss\"");
+  }
+}
+
 }  // namespace
 
 TrainSpec TrainSpec::fromJson(const Json& json) {
@@ -43,12 +51,7 @@ TrainSpec TrainSpec::fromJson(const Json& json) {
   TrainSpec spec;
   spec.loss = reader.text("loss", spec.loss);
   wantKnown("loss", spec.loss, {"categorical_crossentropy", "sparse_categorical_crossentropy"});
-  if (reader.has("optimizer")) {
-    Json optimizer = reader.value("optimizer");
-    // Options alone, such as a learning rate, are those of the default optimizer.
-    if (optimizer.is_object() && !optimizer.contains("kind")) optimizer["kind"] = optim::toJson(spec.optimizer)["kind"];
-    spec.optimizer = optim::readOptimizer(optimizer);
-  }
+  spec.updates = optim::UpdateSpec::read(reader);
   spec.metrics = reader.texts("metrics", spec.metrics);
   for (const std::string& metric : spec.metrics) wantKnown("metric", metric, {"accuracy"});
   if (reader.has("batchSize") && reader.has("globalBatchSize")) {
@@ -58,6 +61,8 @@ TrainSpec TrainSpec::fromJson(const Json& json) {
   if (reader.has("globalBatchSize")) {
     spec.globalBatchSize = positive(reader.integer("globalBatchSize"), "globalBatchSize");
   }
+  spec.backwardPassesPerStep =
+      positive(reader.integer("backwardPassesPerStep", spec.backwardPassesPerStep), "backwardPassesPerStep");
   spec.epochs = positive(reader.integer("epochs", spec.epochs), "epochs");
   spec.seed = static_cast<uint64_t>(reader.integer("seed", 0));
   spec.shuffle = reader.boolean("shuffle", spec.shuffle);
@@ -66,12 +71,15 @@ TrainSpec TrainSpec::fromJson(const Json& json) {
 }
 
 Json TrainSpec::toJson() const {
-  Json json = {{"loss", loss}, {"optimizer", optim::toJson(optimizer)}, {"metrics", metrics}};
+  Json json = {{"loss", loss}};
+  updates.write(json);
+  json["metrics"] = metrics;
   if (globalBatchSize) {
     json["globalBatchSize"] = *globalBatchSize;
   } else {
     json["batchSize"] = batchSize;
   }
+  json["backwardPassesPerStep"] = backwardPassesPerStep;
   json["epochs"] = epochs;
   json["seed"] = static_cast<int64_t>(seed);
   json["shuffle"] = shuffle;
@@ -120,6 +128,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   reader.finish();
   if (trains) {
     checkTrainable(task.graph, task.training);
+    checkSchedule(task);
     task.training.batchSizeOf(task.worker.rank, task.worker.size);
   }
   return task;

@@ -8,16 +8,17 @@
 
 #include "data/arrow/ArrowIngest.h"
 #include "network/Graph.h"
-#include "optim/Optimizer.h"
+#include "optim/Updater.h"
 
 namespace bloomery::train {
 
 struct TrainSpec {
   std::string loss = "categorical_crossentropy";
-  optim::OptimizerSpec optimizer = optim::Adam{};
+  optim::UpdateSpec updates;
   std::vector<std::string> metrics = {"accuracy"};
   int64_t batchSize = 32;                  // rows of a step on each worker
   std::optional<int64_t> globalBatchSize;  // instead: rows of a step on all workers together
+  int64_t backwardPassesPerStep = 1;       // batches of a worker whose gradients make one update
   int64_t epochs = 1;
   uint64_t seed = 0;
   bool shuffle = true;

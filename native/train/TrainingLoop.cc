@@ -6,6 +6,7 @@
 
 #include "base/Error.h"
 #include "base/Random.h"
+#include "optim/Gradients.h"
 
 namespace bloomery::train {
 
@@ -68,7 +69,9 @@ TrainingLoop::TrainingLoop(LoopContext context)
       tail_(gradients_.all().last(StepTail::kNumFloats)),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
                              {batchSize_, true, context_.task.training.seed})),
-      optimizer_(optim::makeOptimizer(context_.task.training.optimizer, context_.parameters.all().size())),
+      passes_(context_.task.training.backwardPassesPerStep),
+      accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
+      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(), {}),
       comm_(context_.communicator, timeout_, context_.trace),
       batches_(context_.trainingRows, context_.task.graph.input().scale, batchSize_, kPrefetchDepth,
                context_.cancellation, context_.trace),
@@ -91,9 +94,17 @@ void TrainingLoop::awaitRows(const std::function<bool()>& waitForRows) {
                         : message("No rows to train on: all ", totalValidationRows_,
                                   " rows are for validation, column '", context_.task.columns.validation, "'"));
   }
-  int64_t mySteps = (context_.trainingRows.numRows() + batchSize_ - 1) / batchSize_;
+  if (totalValidationRows_ == 0 &&
+      optim::watchesValidation(optim::scheduleOf(context_.task.training.updates.optimizer))) {
+    throw UserError(message("Schedule reduce_on_plateau watches validation_loss, but column '",
+                            context_.task.columns.validation,
+                            "' marks no row as validation: mark some, or set monitor to \"loss\""));
+  }
+  int64_t rowsOfStep = batchSize_ * passes_;
+  int64_t mySteps = (context_.trainingRows.numRows() + rowsOfStep - 1) / rowsOfStep;
   auto steps = context_.communicator.allgather(static_cast<uint64_t>(mySteps), timeout_);
-  context_.progress.stepsPerEpoch(static_cast<int64_t>(*std::max_element(steps.begin(), steps.end())));
+  stepsPerEpoch_ = static_cast<int64_t>(*std::max_element(steps.begin(), steps.end()));
+  context_.progress.stepsPerEpoch(stepsPerEpoch_);
 }
 
 int64_t TrainingLoop::sumOverWorkers(int64_t value) {
@@ -108,6 +119,7 @@ void TrainingLoop::run() {
   context_.progress.enter(State::kTraining);
   checkEqualParameters(0);
   for (int64_t epoch = 1; epoch <= context_.task.training.epochs; ++epoch) trainEpoch(epoch);
+  updater_.swapAverages(context_.parameters.all());
 }
 
 std::unique_ptr<data::StepRows> TrainingLoop::rowsOf(int64_t epoch) const {
@@ -125,8 +137,10 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   batches_.startEpoch(rowsOf(epoch));
   for (StepHeader header = exchangeHeader(batches_.peek()); header.rows > 0; header = tail_.next()) {
     context_.cancellation.throwIfCancelled();
+    nn::LossSums sums = earlierPasses(epoch);
     data::Batch* batch = batches_.peek();
-    nn::LossSums sums = computeGradients(batch, header.weight, epoch);
+    add(sums, computeGradients(batch, passes_ > 1 ? 1.0 : header.weight, epoch));
+    if (passes_ > 1) optim::addTo(simdLevel(), gradients_.all().first(accumulated_.all().size()), accumulated_.all());
     tail_.write(sums, headerOf(batch == nullptr ? nullptr : batches_.peekSecond()));
     comm_.submit(gradients_.all());
     if (batch != nullptr) batches_.pop();
@@ -138,7 +152,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                               ", lower the learning rate or look for NaN in column '", context_.task.columns.features,
                               "'"));
     }
-    if (header.weight > 0) updateParameters();
+    if (sums.weight > 0) sums.loss += sums.weight * updateParameters(passes_ > 1 ? 1 / sums.weight : 1.0);
     add(totals, sums);
     context_.progress.stepDone(epoch, steps, totals.rows, measuresOf(totals), secondsSince(start));
   }
@@ -147,10 +161,13 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
         totals.rows, ", rows: ", totalRows_);
   checkEqualParameters(epoch);
   auto times = batches_.takeTimes();
+  Measures training = measuresOf(totals);
+  std::optional<Measures> validation = evaluate();
+  updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
   context_.progress.epochDone({.epoch = epoch,
-                               .training = measuresOf(totals),
-                               .validation = evaluate(),
-                               .learningRate = optim::learningRateOf(context_.task.training.optimizer),
+                               .training = training,
+                               .validation = validation,
+                               .learningRate = learningRate_,
                                .samples = totals.rows,
                                .steps = steps,
                                .seconds = trainSeconds,
@@ -165,6 +182,18 @@ StepHeader TrainingLoop::exchangeHeader(const data::Batch* batch) {
   double sums[] = {static_cast<double>(mine.rows), mine.weight};
   context_.communicator.allreduce(sums, timeout_);
   return {static_cast<int64_t>(sums[0]), sums[1]};
+}
+
+// All batches of a step but its last: their gradients wait, not divided yet, for those of the last.
+nn::LossSums TrainingLoop::earlierPasses(int64_t epoch) {
+  nn::LossSums sums;
+  accumulated_.clear();
+  for (int64_t pass = 1; pass < passes_ && batches_.peek() != nullptr && batches_.peekSecond() != nullptr; ++pass) {
+    add(sums, computeGradients(batches_.peek(), 1.0, epoch));
+    optim::addTo(simdLevel(), accumulated_.all(), gradients_.all().first(accumulated_.all().size()));
+    batches_.pop();
+  }
+  return sums;
 }
 
 nn::LossSums TrainingLoop::computeGradients(const data::Batch* batch, double weightSum, int64_t epoch) {
@@ -183,10 +212,12 @@ nn::LossSums TrainingLoop::computeGradients(const data::Batch* batch, double wei
   return sums;
 }
 
-void TrainingLoop::updateParameters() {
+// Returns the regularisation loss.
+double TrainingLoop::updateParameters(double gradientScale) {
   TraceScope scope(context_.trace, "update", "compute", &computeSeconds_);
-  optimizer_->beginStep(optim::learningRateOf(context_.task.training.optimizer));
-  optimizer_->update(0, context_.parameters.all(), gradients_.all().first(context_.parameters.all().size()));
+  std::span<float> parameters = context_.parameters.all();
+  learningRate_ = updater_.learningRate(stepsPerEpoch_);
+  return updater_.step(parameters, gradients_.all().first(parameters.size()), stepsPerEpoch_, gradientScale);
 }
 
 // Ranks go through their validation rows side by side, so that a rank with few of them never waits past its deadline.
@@ -195,6 +226,7 @@ std::optional<Measures> TrainingLoop::evaluate() {
   const data::RowStore& rows = context_.validationRows;
   validationBatches_.startEpoch(
       std::make_unique<data::OrderedRows>(data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));
+  updater_.swapAverages(context_.parameters.all());
   nn::LossSums totals;
   double waiting = 1;
   while (waiting > 0) {
@@ -210,7 +242,10 @@ std::optional<Measures> TrainingLoop::evaluate() {
   double sums[] = {totals.loss, totals.weight, static_cast<double>(totals.correct), static_cast<double>(totals.rows)};
   context_.communicator.allreduce(sums, timeout_);
   validationBatches_.takeTimes();
-  return measuresOf({sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])});
+  Measures measures = measuresOf({sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])});
+  measures.loss += updater_.regularisationLoss(context_.parameters.all());
+  updater_.swapAverages(context_.parameters.all());
+  return measures;
 }
 
 void TrainingLoop::checkEqualParameters(int64_t epoch) {

@@ -47,8 +47,9 @@ class TrainingLoop {
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
   StepHeader exchangeHeader(const data::Batch* batch);
+  nn::LossSums earlierPasses(int64_t epoch);
   nn::LossSums computeGradients(const data::Batch* batch, double weightSum, int64_t epoch);
-  void updateParameters();
+  double updateParameters(double gradientScale);
   std::optional<Measures> evaluate();
   void checkEqualParameters(int64_t epoch);
   int64_t sumOverWorkers(int64_t value);
@@ -59,10 +60,14 @@ class TrainingLoop {
   Arena gradients_;  // with the StepTail behind the last slice
   StepTail tail_;
   std::unique_ptr<nn::Plan> plan_;
-  std::unique_ptr<optim::Optimizer> optimizer_;
+  int64_t passes_;     // batches of a step on this worker
+  Arena accumulated_;  // gradients of a step's earlier passes
+  optim::Updater updater_;
   comm::CommThread comm_;
   data::Prefetcher batches_;
   data::Prefetcher validationBatches_;
+  int64_t stepsPerEpoch_ = 1;
+  double learningRate_ = 0;  // of the last step
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
   double computeSeconds_ = 0;

@@ -4,7 +4,8 @@
     build/deps/bench-venv/bin/python tests/golden/generate.py
 
 layers.json    per case: logits, loss and the gradient of every parameter
-training.json  per optimizer: the loss of ten steps and the parameters after them
+training.json  per optimizer, and with clipping, regularisers and averages: the loss of ten steps and the parameters
+               after them
 
 Networks are given as network JSON, activations and parameters are channels last as in Keras. Inputs and parameters are
 rounded to three decimals, so that both sides read the same float32 values from short text. Dropout is recomputed here
@@ -224,37 +225,128 @@ def write_layers():
     save("layers.json", {"cases": cases})
 
 
-# The tiny mnist-cnn. Adam adds epsilon to the corrected root in PyTorch and to the uncorrected one here, so its epsilon
-# is made too small to matter.
+class Definition:
+    """An optimizer that PyTorch has not, or with epsilon elsewhere: Keras's definition, one parameter at a time."""
+
+    def __init__(self, parameters, rule, **options):
+        self.parameters = [(parameter, {}) for parameter in parameters]
+        self.rule, self.options, self.number = rule, options, 0
+
+    def zero_grad(self):
+        for parameter, _ in self.parameters:
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self):
+        self.number += 1
+        for parameter, state in self.parameters:
+            self.rule(parameter, parameter.grad, state, self.number, **self.options)
+
+
+def moments(g, state, beta1=0.9, beta2=0.999):
+    state["m"] = beta1 * state.get("m", 0.0) + (1 - beta1) * g
+    state["v"] = beta2 * state.get("v", 0.0) + (1 - beta2) * g * g
+    return state["m"], state["v"]
+
+
+def adam(p, g, state, number, lr, eps):
+    m, v = moments(g, state)
+    p -= lr * math.sqrt(1 - 0.999**number) / (1 - 0.9**number) * m / (v.sqrt() + eps)
+
+
+def adagrad(p, g, state, number, lr, eps):
+    state["sum"] = state.get("sum", 0.1) + g * g
+    p -= lr * g / (state["sum"] + eps).sqrt()
+
+
+def rmsprop(p, g, state, number, lr, eps):
+    state["square"] = 0.9 * state.get("square", 0.0) + 0.1 * g * g
+    state["mean"] = 0.9 * state.get("mean", 0.0) + 0.1 * g
+    state["velocity"] = 0.5 * state.get("velocity", 0.0) + lr * g / (state["square"] - state["mean"] ** 2 + eps).sqrt()
+    p -= state["velocity"]
+
+
+def lamb(p, g, state, number, lr, eps, decay):
+    p -= lr * decay * p
+    m, v = moments(g, state)
+    direction = m / (1 - 0.9**number) / ((v / (1 - 0.999**number)).sqrt() + eps)
+    p -= lr * p.norm() / direction.norm() * direction
+
+
+# The tiny mnist-cnn. Where PyTorch adds epsilon elsewhere, it is made too small to matter; Definition has it large.
 OPTIMIZERS = [
     ({"kind": "sgd", "learningRate": 0.1}, lambda p: torch.optim.SGD(p, lr=0.1)),
     ({"kind": "sgd", "learningRate": 0.05, "momentum": 0.9}, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9)),
     ({"kind": "sgd", "learningRate": 0.05, "momentum": 0.9, "nesterov": True},
      lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True)),
     ({"kind": "adam", "learningRate": 0.01, "epsilon": 1e-12}, lambda p: torch.optim.Adam(p, lr=0.01, eps=1e-12)),
+    ({"kind": "adam", "learningRate": 0.01, "epsilon": 0.01}, lambda p: Definition(p, adam, lr=0.01, eps=0.01)),
+    ({"kind": "adamw", "learningRate": 0.01, "epsilon": 1e-12, "weightDecay": 0.5},
+     lambda p: torch.optim.AdamW(p, lr=0.01, eps=1e-12, weight_decay=0.5)),
     ({"kind": "adadelta", "learningRate": 1.0, "rho": 0.95, "epsilon": 1e-7},
      lambda p: torch.optim.Adadelta(p, lr=1.0, rho=0.95, eps=1e-7)),
+    ({"kind": "adagrad", "learningRate": 0.1, "epsilon": 1e-12},
+     lambda p: torch.optim.Adagrad(p, lr=0.1, initial_accumulator_value=0.1, eps=1e-12)),
+    ({"kind": "adagrad", "learningRate": 0.1, "epsilon": 0.01}, lambda p: Definition(p, adagrad, lr=0.1, eps=0.01)),
+    ({"kind": "rmsprop", "learningRate": 0.01, "epsilon": 1e-16},
+     lambda p: torch.optim.RMSprop(p, lr=0.01, alpha=0.9, eps=1e-16)),
+    ({"kind": "rmsprop", "learningRate": 0.01, "momentum": 0.5, "epsilon": 0.01, "centered": True},
+     lambda p: Definition(p, rmsprop, lr=0.01, eps=0.01)),
+    ({"kind": "lamb", "learningRate": 0.05, "epsilon": 1e-4, "weightDecay": 0.5},
+     lambda p: Definition(p, lamb, lr=0.05, eps=1e-4, decay=0.5)),
 ]  # fmt: skip
+
+# What comes before and after the optimizer, here plain SGD: the options of the training JSON, and regularisers of every
+# kernel.
+EXTRAS = [
+    {"clipNorm": 0.25},
+    {"clipValue": 0.01},
+    {"l1": 0.01, "l2": 0.02},
+    {"clipNorm": 0.5, "l2": 0.05, "emaMomentum": 0.75},
+]
+
+
+def penalty(parameters, extras):
+    kernels = [value for key, value in parameters.items() if key.endswith("/kernel")]
+    return sum(extras.get("l1", 0) * k.abs().sum() + extras.get("l2", 0) * (k * k).sum() for k in kernels)
+
+
+def clip(parameters, extras):
+    if "clipNorm" in extras:
+        torch.nn.utils.clip_grad_norm_(parameters, extras["clipNorm"])
+    if "clipValue" in extras:
+        torch.nn.utils.clip_grad_value_(parameters, extras["clipValue"])
+
+
+def ten_steps(case, start, make, extras):
+    parameters = {key: value.clone().requires_grad_() for key, value in start.items()}
+    optimizer, losses, averages = make(list(parameters.values())), [], {}
+    for step in range(10):
+        case["epoch"] = step  # other elements drop in every step
+        optimizer.zero_grad()
+        loss = loss_of(case, parameters)[1] + penalty(parameters, extras)
+        loss.backward()
+        clip(list(parameters.values()), extras)
+        optimizer.step()
+        losses.append(float(f"{loss.item():.8g}"))
+        momentum = extras.get("emaMomentum", 0) if step else 0
+        for key, value in parameters.items():
+            averages[key] = momentum * averages.get(key, 0) + (1 - momentum) * value.detach()
+    run = {"losses": losses, "parameters": {key: listed(value) for key, value in parameters.items()}}
+    if "emaMomentum" in extras:
+        run["averages"] = {key: listed(value) for key, value in averages.items()}
+    return run
 
 
 def write_training():
     layers = [conv("relu"), conv("relu", filters=5), pool(), dropout(0.25), FLATTEN, dense(8, "relu"), dropout(0.5)]
     layers.append(dense(3, "softmax"))
     case, start = make_case("tiny-cnn", [10, 10, 1], layers, 3, 12, np.random.default_rng(5))
-    case["runs"] = []
-    for spec, make in OPTIMIZERS:
-        parameters = {key: value.clone().requires_grad_() for key, value in start.items()}
-        optimizer = make(list(parameters.values()))
-        losses = []
-        for step in range(10):
-            case["epoch"] = step  # other elements drop in every step
-            optimizer.zero_grad()
-            _, loss = loss_of(case, parameters)
-            loss.backward()
-            optimizer.step()
-            losses.append(float(f"{loss.item():.8g}"))
-        final = {key: listed(value) for key, value in parameters.items()}
-        case["runs"].append({"optimizer": spec, "losses": losses, "parameters": final})
+    sgd, make_sgd = OPTIMIZERS[0]
+    runs = [(spec, make, {}) for spec, make in OPTIMIZERS] + [(sgd, make_sgd, extras) for extras in EXTRAS]
+    case["runs"] = [
+        {"optimizer": spec, **extras, **ten_steps(case, start, make, extras)} for spec, make, extras in runs
+    ]
     case["epoch"] = 0
     save("training.json", case)
 

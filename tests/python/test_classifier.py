@@ -11,7 +11,7 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql.functions import col, udf, when
 
 import bloomery
-from bloomery import NeuralNetClassifier, Sequential
+from bloomery import NeuralNetClassifier, Sequential, optimizers, schedules
 from bloomery import layers as L
 
 
@@ -68,6 +68,14 @@ def test_optimizer_may_be_a_dict(spark):
     assert json.loads(estimator.getOptimizer()) == {"kind": "adam", "learningRate": 0.01, "beta1": 0.8}
 
 
+def test_optimizer_may_be_an_object_with_a_schedule(spark, blobs):
+    step = schedules.StepDecay(0.02, every_epochs=1, factor=0.5)
+    estimator = NeuralNetClassifier(network=small_network(), optimizer=optimizers.RMSprop(step), epochs=3, verbose=0)
+    estimator.setClipNorm(1.0).setEmaMomentum(0.5).setBackwardPassesPerStep(2)
+    fitted = estimator.fit(blobs)
+    assert [epoch["learningRate"] for epoch in fitted.summary.history] == [0.02, 0.01, 0.005]
+
+
 def test_learning_rate_alone_is_the_default_optimizers(spark, blobs):
     fitted = NeuralNetClassifier(network=small_network(), learningRate=0.02, verbose=0).fit(blobs)
     assert [epoch["learningRate"] for epoch in fitted.summary.history] == [0.02]
@@ -99,6 +107,8 @@ def test_same_seed_gives_the_same_bits(spark, blobs):
         ({"featuresCol": "feature"}, "featuresCol names a column that is not there: feature"),
         ({"labelCol": "features"}, "labelCol names a column of the wrong type"),
         ({"optimizer": "adadelt"}, "nearest known: adadelta"),
+        ({"optimizer": optimizers.SGD(schedules.CosineDecay(0.1))}, "learningRate and the optimizer's schedule"),
+        ({"clipNorm": -1.0}, "Not positive: clipNorm -1"),
         ({"metrics": ["acuracy"]}, "nearest known: accuracy"),
         ({"batchSize": 0}, "batchSize"),
         ({"globalBatchSize": 32}, "globalBatchSize"),

@@ -12,6 +12,7 @@ from bloomery.errors import translated
 from bloomery.model import NeuralNetClassificationModel
 from bloomery.names import camel_case, unknown_keyword
 from bloomery.network import Sequential
+from bloomery.optimizers import Optimizer
 from bloomery.params import NeuralNetParams
 from bloomery.persistence import Readable, Writable
 
@@ -43,9 +44,13 @@ class NeuralNetClassifier(
         rawPredictionCol: str | None = None,
         weightCol: str | None = None,
         validationIndicatorCol: str | None = None,
-        optimizer: str | dict[str, Any] | None = None,
+        optimizer: Optimizer | str | dict[str, Any] | None = None,
         learningRate: float | None = None,
         momentum: float | None = None,
+        clipNorm: float | None = None,
+        clipValue: float | None = None,
+        emaMomentum: float | None = None,
+        backwardPassesPerStep: int | None = None,
         loss: str | None = None,
         metrics: list[str] | None = None,
         batchSize: int | None = None,
@@ -112,8 +117,8 @@ class NeuralNetClassifier(
         """The boolean column that marks rows as validation: evaluated after each epoch, never trained on."""
         return self.setParams(validationIndicatorCol=value)
 
-    def setOptimizer(self, value: str | dict[str, Any]) -> Self:
-        """sgd, adam or adadelta, or a dict such as {"kind": "adam", "beta1": 0.9}."""
+    def setOptimizer(self, value: Optimizer | str | dict[str, Any]) -> Self:
+        """One of bloomery.optimizers, its name, or a dict such as {"kind": "adam", "beta1": 0.9}."""
         return self.setParams(optimizer=value)
 
     def setLearningRate(self, value: float) -> Self:
@@ -123,6 +128,22 @@ class NeuralNetClassifier(
     def setMomentum(self, value: float) -> Self:
         """The momentum of sgd."""
         return self.setParams(momentum=value)
+
+    def setClipNorm(self, value: float) -> Self:
+        """The norm of all gradients together that is not exceeded."""
+        return self.setParams(clipNorm=value)
+
+    def setClipValue(self, value: float) -> Self:
+        """The size of each gradient that is not exceeded."""
+        return self.setParams(clipValue=value)
+
+    def setEmaMomentum(self, value: float) -> Self:
+        """How much a running average of the weights keeps in each step; it is evaluated and returned."""
+        return self.setParams(emaMomentum=value)
+
+    def setBackwardPassesPerStep(self, value: int) -> Self:
+        """Batches per worker whose gradients are added up for one step."""
+        return self.setParams(backwardPassesPerStep=value)
 
     def setLoss(self, value: str) -> Self:
         """categorical_crossentropy or sparse_categorical_crossentropy."""

@@ -16,8 +16,8 @@ from pyspark.ml.param.shared import (
     HasWeightCol,
 )
 
-from bloomery.names import camel_case
 from bloomery.network import Sequential
+from bloomery.optimizers import Optimizer, optimizer_dict
 
 
 def network_json(value: Any) -> str:
@@ -26,9 +26,11 @@ def network_json(value: Any) -> str:
 
 
 def optimizer_text(value: Any) -> str:
-    """A name, or a dict such as {"kind": "adam", "learning_rate": 0.01} as JSON."""
+    """A name, or an optimizer or a dict such as {"kind": "adam", "learning_rate": 0.01} as JSON."""
+    if isinstance(value, Optimizer):
+        return json.dumps(value.to_dict())
     if isinstance(value, dict):
-        return json.dumps({camel_case(key): option for key, option in value.items()})
+        return json.dumps(optimizer_dict(value))
     return TypeConverters.toString(value)
 
 
@@ -47,13 +49,31 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     optimizer: Param[str] = Param(
         _owner,
         "optimizer",
-        'sgd, adam or adadelta, or JSON such as {"kind": "adam", "beta1": 0.9}',
+        'sgd, adam, adamw, adadelta, adagrad, rmsprop or lamb, or JSON such as {"kind": "adam", "beta1": 0.9}',
         optimizer_text,
     )
     learningRate: Param[float] = Param(
         _owner, "learningRate", "the optimizer's learning rate, never scaled by itself", TypeConverters.toFloat
     )
     momentum: Param[float] = Param(_owner, "momentum", "the momentum of sgd", TypeConverters.toFloat)
+    clipNorm: Param[float] = Param(
+        _owner, "clipNorm", "the norm of all gradients together that is not exceeded", TypeConverters.toFloat
+    )
+    clipValue: Param[float] = Param(
+        _owner, "clipValue", "the size of each gradient that is not exceeded", TypeConverters.toFloat
+    )
+    emaMomentum: Param[float] = Param(
+        _owner,
+        "emaMomentum",
+        "how much a running average of the weights keeps in each step; it is evaluated and returned",
+        TypeConverters.toFloat,
+    )
+    backwardPassesPerStep: Param[int] = Param(
+        _owner,
+        "backwardPassesPerStep",
+        "batches per worker whose gradients are added up for one step",
+        TypeConverters.toInt,
+    )
     loss: Param[str] = Param(
         _owner,
         "loss",
@@ -113,6 +133,22 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getMomentum(self) -> float:
         """The momentum of sgd."""
         return self.getOrDefault(self.momentum)
+
+    def getClipNorm(self) -> float:
+        """The norm of all gradients together that is not exceeded."""
+        return self.getOrDefault(self.clipNorm)
+
+    def getClipValue(self) -> float:
+        """The size of each gradient that is not exceeded."""
+        return self.getOrDefault(self.clipValue)
+
+    def getEmaMomentum(self) -> float:
+        """How much a running average of the weights keeps in each step."""
+        return self.getOrDefault(self.emaMomentum)
+
+    def getBackwardPassesPerStep(self) -> int:
+        """Batches per worker whose gradients are added up for one step."""
+        return self.getOrDefault(self.backwardPassesPerStep)
 
     def getLoss(self) -> str:
         """The loss."""

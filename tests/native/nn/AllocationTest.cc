@@ -4,7 +4,7 @@
 
 #include "nn/CountingAllocator.h"
 #include "nn/TestNetwork.h"
-#include "optim/Optimizer.h"
+#include "optim/Updater.h"
 
 namespace bloomery::nn {
 
@@ -13,7 +13,9 @@ namespace {
 TEST(AllocationTest, trainingStepsAllocateAndCreateNothing) {
   TestNetwork network(kMnistCnn, 12);
   auto plan = makeDnnlPlan(network.graph, network.parameters, &network.gradients, network.options(12));
-  auto optimizer = optim::makeOptimizer(optim::Adadelta{}, network.parameters.all().size());
+  optim::UpdateSpec updates{.optimizer = optim::Lamb{}, .clipNorm = 1.0, .clipValue = {}, .emaMomentum = 0.9};
+  std::vector<optim::ParameterRule> rules(network.layout.slices().size(), {.l2 = 1e-4f});
+  optim::Updater updater(updates, network.layout, rules);
   AllocationCounts& counts = allocationCounts();
   EXPECT_GT(counts.numPrimitives, 10);
   NoGradientSink sink;
@@ -26,8 +28,7 @@ TEST(AllocationTest, trainingStepsAllocateAndCreateNothing) {
     softmaxCrossEntropy(plan->logits(), std::span(network.labels).first(count), std::span(network.weights).first(count),
                         static_cast<double>(numRows), plan->logitGradients());
     plan->backward(sink);
-    optimizer->beginStep(1.0);
-    optimizer->update(0, network.parameters.all(), network.gradients.all());
+    updater.step(network.parameters.all(), network.gradients.all(), 10);
   };
   step(12);  // starts the OpenMP team
   counts.numPrimitives = 0;

@@ -35,6 +35,12 @@ INSTANTIATE_TEST_SUITE_P(
             "globalBatchTooSmall", R"({"globalBatchSize": 1})",
             "globalBatchSize is smaller than the number of workers: 1, workers: 2, give each worker at least one row"},
         WrongTask{"epochsZero", R"({"epochs": 0})", "Not positive: epochs 0, give at least 1"},
+        WrongTask{"passesZero", R"({"backwardPassesPerStep": 0})",
+                  "Not positive: backwardPassesPerStep 0, give at least 1"},
+        WrongTask{"bothClips", R"({"clipNorm": 1, "clipValue": 1})", "Both clipNorm and clipValue are set: keep one"},
+        WrongTask{"plateauOfNoValidation", R"({"optimizer": {"learningRate": {"kind": "reduce_on_plateau"}}})",
+                  "Schedule reduce_on_plateau watches validation_loss, but no column marks validation rows: set "
+                  "validationIndicatorCol, or monitor to \"loss\""},
         WrongTask{"unknownOption", R"({"epoch": 1})", "Unknown option: epoch, nearest known: epochs, in training"},
         WrongTask{"unknownLoss", R"({"loss": "categorical_crossentropi"})",
                   "Unknown loss: categorical_crossentropi, nearest known: categorical_crossentropy"},
@@ -79,6 +85,19 @@ TEST(Describe, tellsMemoryAndResolvedTraining) {
   EXPECT_EQ(result["memory"]["optimizer"], 2 * result["memory"]["parameters"].get<int64_t>());
   EXPECT_GT(result["memory"]["activations"].get<int64_t>(), 0);
   EXPECT_EQ(result["output"]["classes"], 3);
+}
+
+TEST(Describe, countsAveragesAndAccumulatedGradients) {
+  Json result = Json::parse(
+      describe(taskJson(R"({"optimizer": "adagrad", "emaMomentum": 0.9, "clipNorm": 2, "backwardPassesPerStep": 3})")));
+  int64_t parameters = result["memory"]["parameters"].get<int64_t>();
+  EXPECT_EQ(result["memory"]["optimizer"], 2 * parameters);
+  EXPECT_EQ(result["memory"]["gradients"], 2 * parameters);
+  EXPECT_EQ(result["memory"]["total"], 5 * parameters + result["memory"]["activations"].get<int64_t>() +
+                                           result["memory"]["batches"].get<int64_t>());
+  EXPECT_EQ(result["training"]["emaMomentum"], 0.9);
+  EXPECT_EQ(result["training"]["clipNorm"], 2.0);
+  EXPECT_EQ(result["training"]["backwardPassesPerStep"], 3);
 }
 
 }  // namespace

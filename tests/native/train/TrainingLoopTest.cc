@@ -117,6 +117,92 @@ TEST(TrainingLoop, learnsAndValidatesOverAllWorkers) {
   EXPECT_EQ(results[0].lastEpoch.at("validation"), results[1].lastEpoch.at("validation"));
 }
 
+// Each epoch takes the rows in batches of `width`, in their order.
+StepRowsOfEpoch batchesOf(int64_t numBatches, int64_t width) {
+  return [=](int64_t) {
+    std::vector<std::vector<int64_t>> batches;
+    for (int64_t i = 0; i < numBatches * width; i += width) {
+      auto& rows = batches.emplace_back();
+      for (int64_t row = i; row < i + width; ++row) rows.push_back(row);
+    }
+    return std::make_unique<data::ExplicitRows>(batches);
+  };
+}
+
+void expectNear(const std::vector<float>& actual, const std::vector<float>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 2e-5) << i;
+}
+
+TEST(TrainingLoop, passesOfBatchesTrainLikeOneBatchOfThemAll) {
+  // Nine batches of 8: two steps of four passes and one of a single pass.
+  const char* options = R"("epochs": 2, "optimizer": {"kind": "sgd", "learningRate": 0.1, "momentum": 0.9}, "seed": 3)";
+  auto passes = trainTogether(message("{", options, R"(, "batchSize": 8, "backwardPassesPerStep": 4})"),
+                              {{idRange(0, 72), {}, 1.0f, batchesOf(9, 8)}});
+  StepRowsOfEpoch wholes = [](int64_t) {
+    std::vector<std::vector<int64_t>> batches(3);
+    for (int64_t row = 0; row < 72; ++row) batches[static_cast<size_t>(row / 32)].push_back(row);
+    return std::make_unique<data::ExplicitRows>(batches);
+  };
+  auto whole = trainTogether(message("{", options, R"(, "batchSize": 32})"), {{idRange(0, 72), {}, 1.0f, wholes}});
+  expectNear(passes[0].parameters, whole[0].parameters);
+  EXPECT_EQ(passes[0].lastEpoch.at("steps"), 3);
+  for (size_t epoch = 0; epoch < 2; ++epoch) EXPECT_NEAR(passes[0].losses[epoch], whole[0].losses[epoch], 1e-5);
+}
+
+TEST(TrainingLoop, passesOfUnevenWorkersAreWeighedByTheirRows) {
+  // Together the rows of one batch: 16 and 8 in passes of 8, so that the second worker runs out first.
+  const char* options =
+      R"("epochs": 3, "optimizer": {"kind": "sgd", "learningRate": 0.1}, "seed": 3, "shuffle": false)";
+  auto two = trainTogether(message("{", options, R"(, "batchSize": 8, "backwardPassesPerStep": 2})"),
+                           {{idRange(0, 16)}, {idRange(16, 8)}});
+  auto one = trainTogether(message("{", options, R"(, "batchSize": 24})"), {{idRange(0, 24)}});
+  expectNear(two[0].parameters, one[0].parameters);
+  EXPECT_EQ(two[0].parameters, two[1].parameters);
+}
+
+TEST(TrainingLoop, passesUseEveryRowOnceAndIgnoreTheScaleOfWeights) {
+  std::string training = R"({"epochs": 2, "batchSize": 4, "optimizer": "adam", "backwardPassesPerStep": 3})";
+  auto none = trainTogether(training, {{idRange(0, 30)}, {idRange(50, 5)}, {{}}});
+  auto twos = trainTogether(training, {{idRange(0, 30), {}, 2.0f}, {idRange(50, 5), {}, 2.0f}, {{}}});
+  EXPECT_EQ(none[0].samples, std::vector<int64_t>(2, 35));
+  EXPECT_EQ(none[0].parameters, twos[0].parameters);
+  EXPECT_EQ(none[0].parameters, none[2].parameters);
+  auto zeros = trainTogether(training, {{idRange(0, 30), {}, 0.0f}});
+  for (float value : zeros[0].parameters) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(TrainingLoop, averagesAreEvaluatedAndKept) {
+  std::string options = R"("epochs": 4, "batchSize": 8, "optimizer": "adam", "seed": 2)";
+  std::vector<WorkerRows> rows = {{idRange(0, 60), idRange(500, 20)}, {idRange(100, 40)}};
+  auto plain = trainTogether("{" + options + "}", rows);
+  auto averaged = trainTogether("{" + options + R"(, "emaMomentum": 0.9})", rows);
+  auto last = trainTogether("{" + options + R"(, "emaMomentum": 0})", rows);
+  EXPECT_EQ(averaged[0].losses, plain[0].losses);  // training goes on with the weights themselves
+  EXPECT_NE(averaged[0].parameters, plain[0].parameters);
+  EXPECT_EQ(averaged[0].parameters, averaged[1].parameters);
+  EXPECT_NE(averaged[0].lastEpoch.at("validation"), plain[0].lastEpoch.at("validation"));
+  expectNear(last[0].parameters, plain[0].parameters);
+}
+
+TEST(TrainingLoop, learningRateFollowsTheSchedule) {
+  auto result = trainTogether(
+      R"({"epochs": 3, "batchSize": 8, "optimizer": {"kind": "sgd", "learningRate":
+          {"kind": "step", "initialLearningRate": 0.5, "factor": 0.5, "everyEpochs": 1}}})",
+      {{idRange(0, 30)}, {idRange(50, 20)}});
+  EXPECT_EQ(result[0].lastEpoch.at("learningRate"), 0.125);
+}
+
+TEST(TrainingLoop, learningRateFallsOnAPlateauOnAllWorkers) {
+  // No loss is better by a million.
+  auto result = trainTogether(
+      R"({"epochs": 5, "batchSize": 8, "optimizer": {"kind": "sgd", "learningRate": {"kind": "reduce_on_plateau",
+          "initialLearningRate": 0.5, "factor": 0.5, "patience": 2, "minDelta": 1e6, "monitor": "loss"}}})",
+      {{idRange(0, 30)}, {idRange(50, 20)}});
+  for (const WorkerResult& worker : result) EXPECT_EQ(worker.lastEpoch.at("learningRate"), 0.25);
+  EXPECT_EQ(result[0].parameters, result[1].parameters);
+}
+
 TEST(TrainingLoop, noRowsAtAllIsAUserError) {
   try {
     trainTogether(R"({"epochs": 1})", {{{}}, {{}}});

@@ -2,6 +2,7 @@ package io.bloomery
 
 import io.bloomery.engine.Engine
 import io.bloomery.network.Network
+import io.bloomery.optim.Optimizer
 import org.apache.spark.bloomery.{TrainJob, TrainRequest}
 import org.apache.spark.ml.Estimator
 import org.apache.spark.ml.param.ParamMap
@@ -30,8 +31,13 @@ final class NeuralNetClassifier(override val uid: String)
   def setWeightCol(value: String): this.type = set(weightCol, value)
   def setValidationIndicatorCol(value: String): this.type = set(validationIndicatorCol, value)
   def setOptimizer(value: String): this.type = set(optimizer, value)
+  def setOptimizer(value: Optimizer): this.type = set(optimizer, value.toJson)
   def setLearningRate(value: Double): this.type = set(learningRate, value)
   def setMomentum(value: Double): this.type = set(momentum, value)
+  def setClipNorm(value: Double): this.type = set(clipNorm, value)
+  def setClipValue(value: Double): this.type = set(clipValue, value)
+  def setEmaMomentum(value: Double): this.type = set(emaMomentum, value)
+  def setBackwardPassesPerStep(value: Int): this.type = set(backwardPassesPerStep, value)
   def setLoss(value: String): this.type = set(loss, value)
   def setMetrics(value: Array[String]): this.type = set(metrics, value)
   def setBatchSize(value: Int): this.type = set(batchSize, value)

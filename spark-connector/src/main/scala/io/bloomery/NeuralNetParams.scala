@@ -27,12 +27,28 @@ trait NeuralNetParams
   final val optimizer: Param[String] = new Param[String](
     this,
     "optimizer",
-    """sgd, adam or adadelta, or JSON such as {"kind": "adam", "beta1": 0.9}""")
+    """sgd, adam, adamw, adadelta, adagrad, rmsprop or lamb, or JSON such as {"kind": "adam", "beta1": 0.9}""")
 
   final val learningRate: DoubleParam =
     new DoubleParam(this, "learningRate", "the optimizer's learning rate, never scaled by itself")
 
   final val momentum: DoubleParam = new DoubleParam(this, "momentum", "the momentum of sgd")
+
+  final val clipNorm: DoubleParam =
+    new DoubleParam(this, "clipNorm", "the norm of all gradients together that is not exceeded")
+
+  final val clipValue: DoubleParam =
+    new DoubleParam(this, "clipValue", "the size of each gradient that is not exceeded")
+
+  final val emaMomentum: DoubleParam = new DoubleParam(
+    this,
+    "emaMomentum",
+    "how much a running average of the weights keeps in each step; it is evaluated and returned")
+
+  final val backwardPassesPerStep: IntParam = new IntParam(
+    this,
+    "backwardPassesPerStep",
+    "batches per worker whose gradients are added up for one step")
 
   final val loss: Param[String] = new Param[String](
     this,
@@ -88,6 +104,10 @@ trait NeuralNetParams
   final def getOptimizer: String = $(optimizer)
   final def getLearningRate: Double = $(learningRate)
   final def getMomentum: Double = $(momentum)
+  final def getClipNorm: Double = $(clipNorm)
+  final def getClipValue: Double = $(clipValue)
+  final def getEmaMomentum: Double = $(emaMomentum)
+  final def getBackwardPassesPerStep: Int = $(backwardPassesPerStep)
   final def getLoss: String = $(loss)
   final def getMetrics: Array[String] = $(metrics)
   final def getBatchSize: Int = $(batchSize)

@@ -14,6 +14,10 @@ private[bloomery] object TaskJson {
         "training" -> Json.obj(
           "loss" -> set(params, params.loss),
           "optimizer" -> optimizer(params),
+          "clipNorm" -> set(params, params.clipNorm),
+          "clipValue" -> set(params, params.clipValue),
+          "emaMomentum" -> set(params, params.emaMomentum),
+          "backwardPassesPerStep" -> set(params, params.backwardPassesPerStep),
           "metrics" -> set(params, params.metrics).map(_.toSeq),
           "batchSize" -> set(params, params.batchSize),
           "globalBatchSize" -> set(params, params.globalBatchSize),
@@ -57,6 +61,10 @@ private[bloomery] object TaskJson {
       "momentum" -> set(params, params.momentum)).filter { case (_, value) => value.isDefined }
     val chosen = set(params, params.optimizer)
     chosen.map(_.trim).filter(_.startsWith("{")).map(Json.parse(_, "optimizer")) match {
+      case Some(options)
+          if options.path("learningRate").isObject && params.isSet(params.learningRate) =>
+        throw new UserError(
+          "Both learningRate and the optimizer's schedule are set: keep one")
       case Some(options) => Some(options.setAll[ObjectNode](Json.obj(overrides: _*)))
       case None if overrides.isEmpty => chosen
       case None => Some(Json.obj(("kind" -> chosen) +: overrides: _*))

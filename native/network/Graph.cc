@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 
 #include "base/Error.h"
 #include "base/Names.h"
@@ -32,16 +33,15 @@ std::string uniqueName(const std::string& kind, const std::set<std::string>& tak
   return name;
 }
 
-// A Conv2D or Dense with softmax becomes the linear layer and a softmax of its own.
-bool takeSoftmax(Layer& layer) {
+// A Conv2D or Dense with softmax or sigmoid becomes the linear layer and an activation of its own.
+Function takeTail(Layer& layer) {
   auto take = [](auto& any) {
-    if (any.activation != Function::kSoftmax) return false;
-    any.activation = Function::kLinear;
-    return true;
+    bool isTail = any.activation == Function::kSoftmax || any.activation == Function::kSigmoid;
+    return isTail ? std::exchange(any.activation, Function::kLinear) : Function::kLinear;
   };
   if (auto* conv = std::get_if<Conv2D>(&layer)) return take(*conv);
   if (auto* dense = std::get_if<Dense>(&layer)) return take(*dense);
-  return false;
+  return Function::kLinear;
 }
 
 }  // namespace
@@ -98,11 +98,16 @@ Graph Graph::fromJson(const Json& json) {
       throw UserError(message("Layer '", name, "' takes the output of the layer before it, '", graph.nodes_.back().name,
                               "', found inputs ", layers[i].at("inputs").dump()));
     }
-    bool softmax = takeSoftmax(layer);
+    Function tail = takeTail(layer);
     graph.add(name, std::move(layer), false);
-    if (softmax) graph.add(name + "/softmax", Activation{Function::kSoftmax}, true);
+    if (tail != Function::kLinear) graph.add(name + "/" + nameOf(tail), Activation{tail}, true);
   }
   if (graph.nodes_.size() == 1) throw UserError("Network has only an Input: add at least one layer");
+  graph.inputs_ = {0};
+  graph.outputs_ = {graph.nodes_.size() - 1};
+  auto* last = std::get_if<Activation>(&graph.nodes_.back().layer);
+  bool hasTail = last != nullptr && (last->function == Function::kSoftmax || last->function == Function::kSigmoid);
+  graph.outputHeads_ = {{graph.outputLayer(), graph.outputShape(), hasTail ? last->function : Function::kLinear}};
   return graph;
 }
 

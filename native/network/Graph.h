@@ -19,6 +19,13 @@ struct Node {
   bool implicit = false;     // made from another layer's `activation`, not written by the user
 };
 
+// One output of a network, as losses and predictors see it.
+struct Output {
+  std::string name;  // of the layer, as the user named it
+  Shape shape;       // without the batch
+  Function tail;     // a final softmax or sigmoid, which a plan leaves to the loss; else linear
+};
+
 class Graph {
  public:
   static Graph fromJson(const Json& json);
@@ -33,6 +40,13 @@ class Graph {
   // The layer, as the user named it, that gives the output.
   const std::string& outputLayer() const;
 
+  // Indices of the input nodes, in the order of declaration, and of the nodes that give the outputs.
+  const std::vector<size_t>& inputs() const { return inputs_; }
+  const std::vector<size_t>& outputs() const { return outputs_; }
+  const std::vector<Output>& outputHeads() const { return outputHeads_; }
+  // Above 0: this input's values are indices into an Embedding, whole numbers in [0, limit).
+  int64_t indexLimit(size_t) const { return 0; }
+
   const ParameterTable& parameters() const { return parameters_; }
   int64_t flopsPerSample() const;
 
@@ -42,6 +56,8 @@ class Graph {
   std::string name_;
   std::vector<Node> nodes_;
   ParameterTable parameters_;
+  std::vector<size_t> inputs_, outputs_;
+  std::vector<Output> outputHeads_;
 };
 
 }  // namespace bloomery::network

@@ -12,7 +12,7 @@ namespace bloomery::network {
 namespace {
 
 const std::vector<std::string>& functionNames() {
-  static const std::vector<std::string> kNames = {"linear", "relu", "softmax"};
+  static const std::vector<std::string> kNames = {"linear", "relu", "softmax", "sigmoid"};
   return kNames;
 }
 

@@ -16,7 +16,7 @@
 
 namespace bloomery::network {
 
-enum class Function { kLinear, kRelu, kSoftmax };
+enum class Function { kLinear, kRelu, kSoftmax, kSigmoid };
 enum class Padding { kValid, kSame };
 
 struct Input {

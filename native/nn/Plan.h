@@ -17,7 +17,8 @@ namespace bloomery::nn {
 
 // What one pass works on; borrowed from whoever assembled the batch, until backward (or the next forward) has returned.
 struct BatchInput {
-  const float* features = nullptr;   // [batch, input shape], channels last, scaled; rows beyond numRows are ignored
+  // One for each input of the graph: [batch, input shape], channels last, scaled; rows beyond numRows are ignored.
+  std::span<const float* const> inputs;
   std::span<const uint64_t> rowIds;  // [numRows] behind everything random
   int64_t numRows = 0;               // valid rows, at most the plan's batch size
   int64_t epoch = 0;
@@ -33,13 +34,13 @@ class Plan {
   // derives from (seed, epoch, layer name, row id, element), so that it does not depend on rank or position.
   virtual void forward(const BatchInput& batch, Mode mode) = 0;
 
-  // [batch, classes] of the last forward, before the final softmax when the network ends in one; else the output. Stays
+  // [batch, output shape] of the last forward, before the output's tail (softmax or sigmoid) when it has one. Stays
   // until the next forward.
-  virtual const TensorView& logits() const = 0;
+  virtual const TensorView& logits(size_t output = 0) const = 0;
 
-  // [batch, classes]: where the loss writes its gradient with respect to the logits, before backward. Rows beyond
+  // [batch, output shape]: where the loss writes its gradient with respect to the logits, before backward. Rows beyond
   // numRows must be zero.
-  virtual const TensorView& logitGradients() const = 0;
+  virtual const TensorView& logitGradients(size_t output = 0) const = 0;
 
   // Overwrites every slice of the gradient arena with the gradient of the last forward (training mode).
   virtual void backward(GradientSink& sink) = 0;

@@ -1,5 +1,5 @@
 // Activations that are layers of their own, and Flatten, which only reads its input by another shape.
-#include "nn/Loss.h"
+#include "nn/Softmax.h"
 #include "nn/dnnl/LayerPlans.h"
 
 namespace bloomery::nn {
@@ -79,6 +79,8 @@ Edge planLayer(const network::Activation& layer, const network::Node& node, cons
       return planRelu(input, builder);
     case network::Function::kSoftmax:
       return planSoftmax(node, input, builder);
+    case network::Function::kSigmoid:
+      break;
   }
   throw InternalError(message("No plan for activation: ", network::nameOf(layer.function)));
 }

@@ -28,7 +28,7 @@ Edge planLayer(const network::Input&, const Node& node, const Edge&, PlanBuilder
 // All layers but a final softmax, which is left to the loss; returns the edge of the logits, in canonical order.
 Edge planGraph(const network::Graph& graph, PlanBuilder& builder) {
   const std::vector<Node>& nodes = graph.nodes();
-  size_t numPlanned = nodes.size() - (graph.endsInSoftmax() ? 1 : 0);
+  size_t numPlanned = nodes.size() - (graph.outputHeads()[0].tail == network::Function::kLinear ? 0 : 1);
   Edge edge;
   for (size_t i = 0; i < numPlanned; ++i) {
     network::Layer layer = nodes[i].layer;
@@ -69,8 +69,8 @@ class DnnlPlan final : public Plan {
     logits_.data = dataOf(output_.value);
   }
 
-  const TensorView& logits() const override { return logits_; }
-  const TensorView& logitGradients() const override { return logitGradients_; }
+  const TensorView& logits(size_t) const override { return logits_; }
+  const TensorView& logitGradients(size_t) const override { return logitGradients_; }
 
   void backward(GradientSink& sink) override {
     check(builder_.options().training, "An inference plan has no backward");

@@ -15,10 +15,10 @@ class Features final : public Step {
       : features_(features), padded_(padded), batchSize_(batchSize), rowSize_(rowSize), buffers_(buffers) {}
 
   void forward(const Pass& pass) override {
-    void* data = const_cast<float*>(pass.batch.features);
+    void* data = const_cast<float*>(pass.batch.inputs[0]);
     if (pass.batch.numRows < batchSize_) {
       float* padded = dataOf(padded_);
-      float* tail = std::copy_n(pass.batch.features, pass.batch.numRows * rowSize_, padded);
+      float* tail = std::copy_n(pass.batch.inputs[0], pass.batch.numRows * rowSize_, padded);
       std::fill(tail, padded + batchSize_ * rowSize_, 0.0f);
       data = padded;
     }

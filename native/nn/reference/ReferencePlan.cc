@@ -13,7 +13,9 @@ class ReferencePlan final : public Plan {
  public:
   ReferencePlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients,
                 const PlanOptions& options)
-      : graph_(graph), options_(options), numSteps_(graph.nodes().size() - (graph.endsInSoftmax() ? 1 : 0)) {
+      : graph_(graph),
+        options_(options),
+        numSteps_(graph.nodes().size() - (graph.outputHeads()[0].tail == network::Function::kLinear ? 0 : 1)) {
     check(!options.training || gradients != nullptr, "A training plan needs a gradient arena");
     ArenaLayout layout = graph.parameters().layout();
     for (const Slice& slice : layout.slices()) {
@@ -35,7 +37,7 @@ class ReferencePlan final : public Plan {
     check(batch.numRows <= options_.batchSize, "More rows than the plan takes: ", batch.numRows,
           ", plan: ", options_.batchSize);
     std::fill(values_[0].begin(), values_[0].end(), 0.0f);
-    std::copy_n(batch.features, batch.numRows * graph_.nodes()[0].output.numElements(), values_[0].data());
+    std::copy_n(batch.inputs[0], batch.numRows * graph_.nodes()[0].output.numElements(), values_[0].data());
     bool drops = options_.training && mode == Mode::kTraining;
     rowIds_.assign(batch.rowIds.begin(), drops ? batch.rowIds.end() : batch.rowIds.begin());
     epoch_ = batch.epoch;
@@ -44,8 +46,8 @@ class ReferencePlan final : public Plan {
     }
   }
 
-  const TensorView& logits() const override { return logits_; }
-  const TensorView& logitGradients() const override { return logitGradients_; }
+  const TensorView& logits(size_t) const override { return logits_; }
+  const TensorView& logitGradients(size_t) const override { return logitGradients_; }
 
   void backward(GradientSink& sink) override {
     check(options_.training, "An inference plan has no backward");

@@ -5,6 +5,7 @@
 
 layers.json    per case: logits, loss and the gradient of every parameter
 training.json  per optimizer: the loss of ten steps and the parameters after them
+losses.json    per loss, tail and kind of targets: the weighted mean and its gradient with respect to the logits
 
 Networks are given as network JSON, activations and parameters are channels last as in Keras. Inputs and parameters are
 rounded to three decimals, so that both sides read the same float32 values from short text. Dropout is recomputed here
@@ -259,6 +260,92 @@ def write_training():
     save("training.json", case)
 
 
+# Loss, tail, shape of the output, whether targets are vectors instead of class indices.
+LOSS_CASES = [
+    *[
+        ({"kind": kind, "labelSmoothing": smoothing}, "softmax", [classes], vectors)
+        for kind, vectors in [
+            ("categorical_crossentropy", False),
+            ("categorical_crossentropy", True),
+            ("sparse_categorical_crossentropy", False),
+        ]
+        for smoothing in (0.0, 0.1)
+        for classes in (2, 7, 17)
+    ],
+    ({"kind": "categorical_crossentropy"}, "sigmoid", [5], False),
+    ({"kind": "categorical_crossentropy"}, "sigmoid", [5], True),
+    ({"kind": "categorical_crossentropy", "fromLogits": True}, "linear", [3], False),
+    ({"kind": "categorical_crossentropy", "labelSmoothing": 0.2}, "softmax", [4, 3], True),
+    ({"kind": "binary_crossentropy"}, "sigmoid", [1], True),
+    ({"kind": "binary_crossentropy", "labelSmoothing": 0.1}, "sigmoid", [6], True),
+    ({"kind": "binary_crossentropy", "fromLogits": True}, "linear", [3], True),
+    ({"kind": "binary_crossentropy"}, "sigmoid", [3], False),
+    ({"kind": "binary_crossentropy"}, "softmax", [3], True),
+    *[
+        (loss, tail, shape, vectors)
+        for loss in ("mse", "mae", "huber", {"kind": "huber", "delta": 0.25})
+        for tail, shape, vectors in [
+            ("linear", [1], True),
+            ("linear", [9], True),
+            ("sigmoid", [3], True),
+            ("softmax", [9], False),
+            ("softmax", [3, 4], True),
+        ]
+    ],
+]
+
+
+def loss_values(loss, tail, logits, target):
+    """One loss a row; `target` holds class indices or, as doubles, vectors."""
+    options = {"kind": loss} if isinstance(loss, str) else loss
+    kind, smoothing = options["kind"], options.get("labelSmoothing", 0.0)
+    classes = logits.shape[-1]
+    vector = F.one_hot(target, classes).double() if target.dtype == torch.int64 else target.double()
+    prediction = {"linear": lambda x: x, "sigmoid": torch.sigmoid, "softmax": lambda x: F.softmax(x, -1)}[tail](logits)
+    if "categorical" in kind and tail == "sigmoid":
+        values = -(vector * torch.log(prediction / prediction.sum(-1, keepdim=True))).sum(-1)
+    elif "categorical" in kind:
+        flat = logits.reshape(-1, classes)
+        wanted = target if target.dtype == torch.int64 else vector.reshape(-1, classes)
+        values = F.cross_entropy(flat, wanted, reduction="none", label_smoothing=smoothing)
+    elif kind == "binary_crossentropy":
+        vector = vector * (1 - smoothing) + smoothing / 2
+        if tail == "softmax":
+            values = F.binary_cross_entropy(prediction, vector, reduction="none")
+        else:
+            values = F.binary_cross_entropy_with_logits(logits, vector, reduction="none")
+    elif kind == "mse":
+        values = F.mse_loss(prediction, vector, reduction="none")
+    elif kind == "mae":
+        values = F.l1_loss(prediction, vector, reduction="none")
+    else:
+        values = F.huber_loss(prediction, vector, reduction="none", delta=options.get("delta", 1.0))
+    return values.reshape(logits.shape[0], -1).mean(-1)
+
+
+def write_losses():
+    cases, rows = [], 5
+    for index, (loss, tail, shape, vectors) in enumerate(LOSS_CASES):
+        random = np.random.default_rng(100 + index)
+        kind = loss if isinstance(loss, str) else loss["kind"]
+        logits = np.round(random.uniform(-3, 3, [rows, *shape]), 3)
+        if not vectors:
+            target = torch.tensor(random.integers(0, shape[-1], rows))
+        elif "categorical" in kind:
+            shares = random.uniform(0, 1, [rows, *shape])
+            target = torch.tensor(np.round(shares / shares.sum(-1, keepdims=True), 3))
+        else:
+            target = torch.tensor(np.round(random.uniform(0, 1, [rows, *shape]), 3))
+        weights = torch.tensor(np.round(random.uniform(0.5, 2.0, rows), 2))
+        parameter = torch.tensor(logits, requires_grad=True)
+        mean = (loss_values(loss, tail, parameter, target) * weights).sum() / weights.sum()
+        mean.backward()
+        case = {"loss": loss, "tail": tail, "shape": shape, "logits": logits.flatten().tolist()}
+        case |= {("values" if vectors else "classes"): target.flatten().tolist(), "weights": weights.tolist()}
+        cases.append(case | {"mean": float(f"{mean.item():.10g}"), "gradients": listed(parameter.grad)})
+    save("losses.json", {"cases": cases})
+
+
 def save(name, content):
     (FOLDER / name).write_text(json.dumps(content, separators=(",", ":")) + "\n")
     print(f"{name}: {(FOLDER / name).stat().st_size} bytes")
@@ -268,3 +355,4 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     write_layers()
     write_training()
+    write_losses()

@@ -19,7 +19,7 @@ TEST(AllocationTest, trainingStepsAllocateAndCreateNothing) {
   NoGradientSink sink;
   auto step = [&](int64_t numRows) {
     size_t count = static_cast<size_t>(numRows);
-    plan->forward({network.features.data(), std::span(network.rowIds).first(count), numRows, 1}, Mode::kTraining);
+    plan->forward({network.batch().inputs, std::span(network.rowIds).first(count), numRows, 1}, Mode::kTraining);
     softmaxCrossEntropy(plan->logits(), std::span(network.labels).first(count), std::span(network.weights).first(count),
                         static_cast<double>(numRows), plan->logitGradients());
     plan->backward(sink);

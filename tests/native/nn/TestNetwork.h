@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/Json.h"
-#include "nn/Loss.h"
+#include "nn/CrossEntropy.h"
 #include "nn/Plan.h"
 
 namespace bloomery::nn {
@@ -21,13 +21,17 @@ struct TestNetwork {
   TestNetwork(std::string layers, int64_t numRows, uint64_t seed = 1);
 
   PlanOptions options(int64_t batchSize) const { return {batchSize, true, 77}; }
-  BatchInput batch() const { return {features.data(), rowIds, static_cast<int64_t>(rowIds.size()), 3}; }
+  BatchInput batch() const {
+    input = features.data();
+    return {std::span(&input, 1), rowIds, static_cast<int64_t>(rowIds.size()), 3};
+  }
   double weightSum() const;
 
   network::Graph graph;
   ArenaLayout layout;
   Arena parameters, gradients;
-  std::vector<float> features;  // [numRows, input]
+  std::vector<float> features;           // [numRows, input]
+  mutable const float* input = nullptr;  // of the batch
   std::vector<uint64_t> rowIds;
   std::vector<int32_t> labels;
   std::vector<float> weights;

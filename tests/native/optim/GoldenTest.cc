@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "golden/Fixture.h"
-#include "nn/Loss.h"
+#include "nn/CrossEntropy.h"
 #include "nn/Plan.h"
 #include "optim/Optimizer.h"
 
@@ -22,7 +22,8 @@ TEST(OptimizerGoldenTest, tenStepsAgreeWithPyTorch) {
     auto optimizer = makeOptimizer(spec, parameters.all().size());
     NoGradientSink sink;
     for (int64_t step = 0; step < 10; ++step) {
-      plan->forward({fixture.features.data(), fixture.rowIds, fixture.numRows(), step}, nn::Mode::kTraining);
+      const float* input = fixture.features.data();
+      plan->forward({std::span(&input, 1), fixture.rowIds, fixture.numRows(), step}, nn::Mode::kTraining);
       nn::LossSums sums = nn::softmaxCrossEntropy(plan->logits(), fixture.labels, fixture.weights, fixture.weightSum(),
                                                   plan->logitGradients());
       EXPECT_NEAR(sums.loss / sums.weight, expected.at("losses")[static_cast<size_t>(step)].get<double>(), 2e-5)

@@ -14,8 +14,10 @@ std::string describe(const std::string& text) {
   int64_t batchSize = task.training.batchSizeOf(task.worker.rank, task.worker.size);
   size_t activations = nn::estimateActivationBytes(task.graph, batchSize, true);
   size_t optimizer = parameters * optim::numStateArenas(task.training.optimizer);
-  size_t batches = static_cast<size_t>(kPrefetchDepth) * static_cast<size_t>(batchSize) *
-                   static_cast<size_t>(task.graph.input().shape.numElements()) * sizeof(float);
+  size_t batches = 0;
+  for (const data::FeatureFormat& feature : task.featuresFormat().features) {
+    batches += static_cast<size_t>(kPrefetchDepth * batchSize * feature.count) * sizeof(float);
+  }
   result["memory"] = {{"parameters", parameters}, {"gradients", parameters},
                       {"optimizer", optimizer},   {"activations", activations},
                       {"batches", batches},       {"total", 2 * parameters + optimizer + activations + batches}};

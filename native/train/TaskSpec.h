@@ -6,23 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "data/arrow/ArrowIngest.h"
 #include "network/Graph.h"
 #include "optim/Optimizer.h"
+#include "train/Head.h"
 
 namespace bloomery::train {
 
 struct TrainSpec {
-  std::string loss = "categorical_crossentropy";
+  std::vector<Head> heads;  // by output: loss, metrics and their like
   optim::OptimizerSpec optimizer = optim::Adam{};
-  std::vector<std::string> metrics = {"accuracy"};
   int64_t batchSize = 32;                  // rows of a step on each worker
   std::optional<int64_t> globalBatchSize;  // instead: rows of a step on all workers together
   int64_t epochs = 1;
   uint64_t seed = 0;
   bool shuffle = true;
 
-  static TrainSpec fromJson(const Json& json);
+  static TrainSpec fromJson(const Json& json, const network::Graph& graph);
   Json toJson() const;
   // The global batch divides as evenly as it can; the first ranks take the rest.
   int64_t batchSizeOf(int rank, int size) const;
@@ -43,11 +42,13 @@ struct TaskSpec {
   network::Graph graph;
   TrainSpec training;
   WorkerSpec worker;
-  data::IngestColumns columns{"features", "label", "", ""};
+  data::IngestColumns columns;
 
   static TaskSpec parse(const std::string& text);
+  // Of rows to train on, and of rows to predict for.
   data::RowFormat rowFormat() const;
-  int64_t classes() const { return graph.outputShape()[0]; }
+  data::RowFormat featuresFormat() const;
+  std::vector<data::TargetRule> targetRules() const;
 };
 
 }  // namespace bloomery::train

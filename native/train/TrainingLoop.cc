@@ -15,36 +15,18 @@ using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-StepHeader headerOf(const data::Batch* batch) {
-  return batch == nullptr ? StepHeader{} : StepHeader{batch->numRows, batch->weightSum};
-}
-
 nn::BatchInput inputOf(const data::Batch& batch, int64_t epoch) {
-  return {batch.features.all().data(), {batch.rowIds.data(), static_cast<size_t>(batch.numRows)}, batch.numRows, epoch};
+  return {batch.inputs, {batch.rowIds.data(), static_cast<size_t>(batch.numRows)}, batch.numRows, epoch};
 }
 
-std::span<const int32_t> labelsOf(const data::Batch& batch) {
-  return {batch.labels.data(), static_cast<size_t>(batch.numRows)};
-}
+size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
 
-std::span<const float> weightsOf(const data::Batch& batch) {
-  return {batch.weights.data(), static_cast<size_t>(batch.numRows)};
-}
+size_t gradientFloats(const TaskSpec& task) { return task.graph.parameters().layout().numFloats() + tailFloats(task); }
 
-void add(nn::LossSums& sum, const nn::LossSums& part) {
-  sum.loss += part.loss;
-  sum.weight += part.weight;
-  sum.correct += part.correct;
-  sum.rows += part.rows;
-}
-
-Measures measuresOf(const nn::LossSums& sums) {
-  return {sums.weight > 0 ? sums.loss / sums.weight : 0.0,
-          sums.rows > 0 ? static_cast<double>(sums.correct) / static_cast<double>(sums.rows) : 0.0};
-}
-
-size_t gradientFloats(const TaskSpec& task) {
-  return task.graph.parameters().layout().numFloats() + StepTail::kNumFloats;
+data::ClassWeights classWeightsOf(const TaskSpec& task) {
+  data::ClassWeights weights;
+  for (const Head& head : task.training.heads) weights.push_back(head.classWeights);
+  return weights;
 }
 
 uint64_t hashOf(std::span<const float> values) {
@@ -65,15 +47,20 @@ TrainingLoop::TrainingLoop(LoopContext context)
       timeout_(static_cast<int64_t>(context_.task.worker.stepTimeout * 1000)),
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
       gradients_(gradientFloats(context_.task)),
-      tail_(gradients_.all().last(StepTail::kNumFloats)),
+      tail_(gradients_.all().last(tailFloats(context_.task))),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
                              {batchSize_, true, context_.task.training.seed})),
+      objective_(context_.task.training.heads, batchSize_),
       optimizer_(optim::makeOptimizer(context_.task.training.optimizer, context_.parameters.all().size())),
       comm_(context_.communicator, timeout_, context_.trace),
-      batches_(context_.trainingRows, context_.task.graph.input().scale, batchSize_, kPrefetchDepth,
-               context_.cancellation, context_.trace),
-      validationBatches_(context_.validationRows, context_.task.graph.input().scale, batchSize_, kPrefetchDepth,
-                         context_.cancellation, context_.trace) {}
+      batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
+               classWeightsOf(context_.task)),
+      validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
+      header_(objective_.numOutputs()),
+      next_(objective_.numOutputs()),
+      sums_(objective_.numOutputs()),
+      totals_(objective_.numOutputs()),
+      metricSums_(objective_.numMetricSums()) {}
 
 void TrainingLoop::awaitRows(const std::function<bool()>& waitForRows) {
   context_.progress.enter(State::kLoading);
@@ -120,38 +107,37 @@ std::unique_ptr<data::StepRows> TrainingLoop::rowsOf(int64_t epoch) const {
 
 void TrainingLoop::trainEpoch(int64_t epoch) {
   auto start = Clock::now();
-  nn::LossSums totals;
   int64_t steps = 0;
+  totals_.clear();
+  std::fill(metricSums_.begin(), metricSums_.end(), 0.0);
   batches_.startEpoch(rowsOf(epoch));
-  for (StepHeader header = exchangeHeader(batches_.peek()); header.rows > 0; header = tail_.next()) {
+  for (exchangeHeader(); header_.rows > 0; std::swap(header_, next_)) {
     context_.cancellation.throwIfCancelled();
     data::Batch* batch = batches_.peek();
-    nn::LossSums sums = computeGradients(batch, header.weight, epoch);
-    tail_.write(sums, headerOf(batch == nullptr ? nullptr : batches_.peekSecond()));
+    computeGradients(batch, epoch);
+    describe(batch == nullptr ? nullptr : batches_.peekSecond(), next_);
+    tail_.write(sums_, next_);
     comm_.submit(gradients_.all());
     if (batch != nullptr) batches_.pop();
     comm_.wait();
     ++steps;
-    sums = tail_.sums();
-    if (!std::isfinite(sums.loss)) {
-      throw UserError(message("Loss is not finite: ", sums.loss, ", epoch ", epoch, ", step ", steps,
-                              ", lower the learning rate or look for NaN in column '", context_.task.columns.features,
-                              "'"));
-    }
-    if (header.weight > 0) updateParameters();
-    add(totals, sums);
-    context_.progress.stepDone(epoch, steps, totals.rows, measuresOf(totals), secondsSince(start));
+    tail_.read(sums_, next_);
+    checkFinite(epoch, steps);
+    if (header_.hasWeight()) updateParameters();
+    totals_ += sums_;
+    objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
+    context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start));
   }
   double trainSeconds = secondsSince(start);
-  check(context_.stepRows != nullptr || totals.rows == totalRows_, "Epoch did not use every row once: used ",
-        totals.rows, ", rows: ", totalRows_);
+  check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
+        totals_.rows, ", rows: ", totalRows_);
   checkEqualParameters(epoch);
   auto times = batches_.takeTimes();
   context_.progress.epochDone({.epoch = epoch,
-                               .training = measuresOf(totals),
+                               .training = measured(totals_, metricSums_),
                                .validation = evaluate(),
                                .learningRate = optim::learningRateOf(context_.task.training.optimizer),
-                               .samples = totals.rows,
+                               .samples = totals_.rows,
                                .steps = steps,
                                .seconds = trainSeconds,
                                .waitSeconds = times.waitSeconds,
@@ -160,27 +146,48 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                                .allreduceSeconds = comm_.takeSeconds()});
 }
 
-StepHeader TrainingLoop::exchangeHeader(const data::Batch* batch) {
-  StepHeader mine = headerOf(batch);
-  double sums[] = {static_cast<double>(mine.rows), mine.weight};
-  context_.communicator.allreduce(sums, timeout_);
-  return {static_cast<int64_t>(sums[0]), sums[1]};
+void TrainingLoop::describe(const data::Batch* batch, StepHeader& header) const {
+  header.rows = batch == nullptr ? 0 : batch->numRows;
+  for (size_t i = 0; i < header.weights.size(); ++i) {
+    header.weights[i] = batch == nullptr ? 0.0 : batch->targets[i].weightSum;
+  }
 }
 
-nn::LossSums TrainingLoop::computeGradients(const data::Batch* batch, double weightSum, int64_t epoch) {
+// Before an epoch's first step, which no step announced.
+void TrainingLoop::exchangeHeader() {
+  describe(batches_.peek(), header_);
+  std::vector<double> sums = header_.weights;
+  sums.push_back(static_cast<double>(header_.rows));
+  context_.communicator.allreduce(sums, timeout_);
+  header_.rows = static_cast<int64_t>(sums.back());
+  sums.pop_back();
+  header_.weights = std::move(sums);
+}
+
+void TrainingLoop::computeGradients(const data::Batch* batch, int64_t epoch) {
   TraceScope scope(context_.trace, "compute", "compute", &computeSeconds_);
-  if (batch == nullptr) {
-    gradients_.clear();
-    return {};
-  }
+  sums_.clear();
+  if (batch == nullptr) return gradients_.clear();
   plan_->forward(inputOf(*batch, epoch), nn::Mode::kTraining);
-  nn::LossSums sums =
-      nn::softmaxCrossEntropy(plan_->logits(), labelsOf(*batch), weightsOf(*batch), weightSum, plan_->logitGradients());
-  if (weightSum > 0) {
+  objective_.compute(*plan_, *batch, header_.weights, sums_.losses, metricSums_);
+  sums_.rows = batch->numRows;
+  for (size_t i = 0; i < sums_.weights.size(); ++i) sums_.weights[i] = batch->targets[i].weightSum;
+  if (header_.hasWeight()) {
     NoGradientSink sink;
     plan_->backward(sink);
   }
-  return sums;
+}
+
+void TrainingLoop::checkFinite(int64_t epoch, int64_t step) const {
+  for (size_t i = 0; i < sums_.losses.size(); ++i) {
+    if (std::isfinite(sums_.losses[i])) continue;
+    std::string columns, output;
+    for (const std::string& name : context_.task.columns.features)
+      columns += (columns.empty() ? "'" : ", '") + name + "'";
+    if (sums_.losses.size() > 1) output = message(", output '", context_.task.training.heads[i].output.name, "'");
+    throw UserError(message("Loss is not finite: ", sums_.losses[i], output, ", epoch ", epoch, ", step ", step,
+                            ", lower the learning rate or look for NaN in column ", columns));
+  }
 }
 
 void TrainingLoop::updateParameters() {
@@ -189,28 +196,39 @@ void TrainingLoop::updateParameters() {
   optimizer_->update(0, context_.parameters.all(), gradients_.all().first(context_.parameters.all().size()));
 }
 
+// Losses are summed over all workers already, metrics are here.
+Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSums) {
+  if (!metricSums.empty()) context_.communicator.allreduce(metricSums, timeout_);
+  Measures measures;
+  objective_.measure(sums.losses, sums.weights, metricSums, measures);
+  return measures;
+}
+
 // Ranks go through their validation rows side by side, so that a rank with few of them never waits past its deadline.
 std::optional<Measures> TrainingLoop::evaluate() {
   if (totalValidationRows_ == 0) return std::nullopt;
   const data::RowStore& rows = context_.validationRows;
   validationBatches_.startEpoch(
       std::make_unique<data::OrderedRows>(data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));
-  nn::LossSums totals;
+  StepSums part(objective_.numOutputs()), totals(objective_.numOutputs());
+  std::vector<double> metricSums(objective_.numMetricSums());
   double waiting = 1;
   while (waiting > 0) {
     context_.cancellation.throwIfCancelled();
     if (data::Batch* batch = validationBatches_.peek()) {
       plan_->forward(inputOf(*batch, 0), nn::Mode::kInference);
-      add(totals, nn::softmaxCrossEntropy(plan_->logits(), labelsOf(*batch), weightsOf(*batch), 1.0, {}));
+      objective_.compute(*plan_, *batch, {}, part.losses, metricSums);
+      for (size_t i = 0; i < part.weights.size(); ++i) part.weights[i] = batch->targets[i].weightSum;
+      totals += part;
       validationBatches_.pop();
     }
     waiting = validationBatches_.peek() == nullptr ? 0 : 1;
     context_.communicator.allreduce(std::span(&waiting, 1), timeout_);
   }
-  double sums[] = {totals.loss, totals.weight, static_cast<double>(totals.correct), static_cast<double>(totals.rows)};
-  context_.communicator.allreduce(sums, timeout_);
+  context_.communicator.allreduce(totals.losses, timeout_);
+  context_.communicator.allreduce(totals.weights, timeout_);
   validationBatches_.takeTimes();
-  return measuresOf({sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])});
+  return measured(totals, metricSums);
 }
 
 void TrainingLoop::checkEqualParameters(int64_t epoch) {

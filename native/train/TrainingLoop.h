@@ -10,6 +10,7 @@
 #include "comm/CommThread.h"
 #include "data/Prefetcher.h"
 #include "nn/Plan.h"
+#include "train/Objective.h"
 #include "train/Progress.h"
 #include "train/StepTail.h"
 #include "train/TaskSpec.h"
@@ -46,9 +47,13 @@ class TrainingLoop {
  private:
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
-  StepHeader exchangeHeader(const data::Batch* batch);
-  nn::LossSums computeGradients(const data::Batch* batch, double weightSum, int64_t epoch);
+  // The batch's own header; nullptr: none.
+  void describe(const data::Batch* batch, StepHeader& header) const;
+  void exchangeHeader();
+  void computeGradients(const data::Batch* batch, int64_t epoch);
+  void checkFinite(int64_t epoch, int64_t step) const;
   void updateParameters();
+  Measures measured(const StepSums& sums, std::span<double> metricSums);
   std::optional<Measures> evaluate();
   void checkEqualParameters(int64_t epoch);
   int64_t sumOverWorkers(int64_t value);
@@ -59,10 +64,17 @@ class TrainingLoop {
   Arena gradients_;  // with the StepTail behind the last slice
   StepTail tail_;
   std::unique_ptr<nn::Plan> plan_;
+  Objective objective_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   comm::CommThread comm_;
   data::Prefetcher batches_;
   data::Prefetcher validationBatches_;
+  StepHeader header_;               // of the step under way, over all workers
+  StepHeader next_;                 // of the one after it
+  StepSums sums_;                   // of the step under way
+  StepSums totals_;                 // of the epoch, over all workers
+  std::vector<double> metricSums_;  // of the epoch, on this worker
+  Measures soFar_;
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
   double computeSeconds_ = 0;

@@ -80,7 +80,7 @@ TEST(GraphErrors, wrongLayers) {
       {R"({"kind": "Dense", "units": 3, "activation": "rleu"})",
        "Unknown activation: rleu, nearest known: relu, in layer 'dense' (Dense)"},
       {R"({"kind": "Dense", "units": 3, "activation": "gelu_approximate"})",
-       "Unknown activation: gelu_approximate, known: linear, relu, softmax, in layer 'dense' (Dense)"},
+       "Unknown activation: gelu_approximate, known: linear, relu, sigmoid, softmax, in layer 'dense' (Dense)"},
       {R"({"kind": "Dense", "units": 3, "useBias": 1})",
        "Wrong value for useBias of layer 'dense' (Dense): 1, wanted true or false"},
       {R"({"kind": "Dense", "units": 3, "kernelInitializer": "glorotuniform"})",

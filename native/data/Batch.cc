@@ -2,11 +2,16 @@
 
 namespace bloomery::data {
 
-Batch::Batch(int64_t maxRows, int64_t featuresPerRow)
-    : capacity(maxRows),
-      features(static_cast<size_t>(maxRows * featuresPerRow)),
-      rowIds(static_cast<size_t>(maxRows)),
-      labels(static_cast<size_t>(maxRows)),
-      weights(static_cast<size_t>(maxRows)) {}
+Batch::Batch(int64_t maxRows, const RowFormat& format) : capacity(maxRows), rowIds(static_cast<size_t>(maxRows)) {
+  for (const FeatureFormat& feature : format.features) {
+    features.emplace_back(static_cast<size_t>(maxRows * feature.count));
+    inputs.push_back(features.back().all().data());
+  }
+  targets.resize(format.targets.size());
+  for (Target& target : targets) {
+    target.classes.resize(static_cast<size_t>(maxRows));
+    target.weights.resize(static_cast<size_t>(maxRows));
+  }
+}
 
 }  // namespace bloomery::data

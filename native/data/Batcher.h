@@ -1,9 +1,10 @@
-// Turns rows of a RowStore into a Batch: gathers, converts to float, scales. Which rows make a step is somebody else's
-// choice: StepRows.
+// Turns rows of a RowStore into a Batch: gathers, converts to float, scales, weighs. Which rows make a step is somebody
+// else's choice: StepRows.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "data/Batch.h"
 #include "data/Convert.h"
@@ -11,17 +12,25 @@
 
 namespace bloomery::data {
 
+// By output, by class: what a row's weight is multiplied by. Empty, as a whole or for an output: by 1. Where a target
+// is a vector its class is that of the largest value, where it is one value its class is 1 above 1/2 and else 0.
+using ClassWeights = std::vector<std::vector<float>>;
+
 class Batcher {
  public:
   // The store is borrowed.
-  Batcher(const RowStore& rows, double scale);
-  // Fills `batch` with the rows at these positions, in this order; at most its capacity. Allocates nothing.
+  explicit Batcher(const RowStore& rows, ClassWeights classWeights = {});
+  // Fills `batch` with the rows at these positions, in this order; at most its capacity. Allocates nothing but, the
+  // first time, room for targets that are values.
   void assemble(std::span<const int64_t> rows, Batch& batch) const;
 
  private:
+  void assembleFeatures(std::span<const int64_t> rows, size_t input, Batch& batch) const;
+  void assembleTarget(std::span<const int64_t> rows, size_t output, Batch::Target& target, int64_t capacity) const;
+
   const RowStore& rows_;
-  float scale_;
-  ToFloat toFloat_;
+  ClassWeights classWeights_;
+  std::vector<ToFloat> toFloat_;  // by input
 };
 
 }  // namespace bloomery::data

@@ -10,7 +10,6 @@
 
 #include "base/Error.h"
 #include "base/NamedThread.h"
-#include "data/Batcher.h"
 
 namespace bloomery::data {
 
@@ -22,8 +21,8 @@ constexpr auto kCancellationInterval = std::chrono::milliseconds(20);
 }  // namespace
 
 struct Prefetcher::State {
-  State(const RowStore& rows, double scale, int64_t batchSize, int depth, const Cancellation& cancellation,
-        Trace& trace);
+  State(const RowStore& rows, int64_t batchSize, int depth, const Cancellation& cancellation, Trace& trace,
+        ClassWeights classWeights);
   void run();
   Batch* waitFor(size_t index);
 
@@ -45,10 +44,10 @@ struct Prefetcher::State {
   std::thread thread;
 };
 
-Prefetcher::State::State(const RowStore& rowStore, double scale, int64_t batchSize, int depth,
-                         const Cancellation& cancelled, Trace& traceOut)
+Prefetcher::State::State(const RowStore& rowStore, int64_t batchSize, int depth, const Cancellation& cancelled,
+                         Trace& traceOut, ClassWeights classWeights)
     : rows(rowStore),
-      batcher(rowStore, scale),
+      batcher(rowStore, std::move(classWeights)),
       cancellation(cancelled),
       trace(traceOut),
       stepRows(static_cast<size_t>(batchSize)) {
@@ -56,7 +55,7 @@ Prefetcher::State::State(const RowStore& rowStore, double scale, int64_t batchSi
   // The compute thread holds up to two batches, the one it works on and the one the next header speaks of.
   size_t numBuffers = static_cast<size_t>(depth) + 2;
   ring.reserve(numBuffers);
-  for (size_t i = 0; i < numBuffers; ++i) ring.emplace_back(batchSize, rows.format().featuresPerRow);
+  for (size_t i = 0; i < numBuffers; ++i) ring.emplace_back(batchSize, rows.format());
 }
 
 void Prefetcher::State::run() {
@@ -100,9 +99,9 @@ Batch* Prefetcher::State::waitFor(size_t index) {
   return nullptr;
 }
 
-Prefetcher::Prefetcher(const RowStore& rows, double scale, int64_t batchSize, int depth,
-                       const Cancellation& cancellation, Trace& trace)
-    : state_(std::make_unique<State>(rows, scale, batchSize, depth, cancellation, trace)) {
+Prefetcher::Prefetcher(const RowStore& rows, int64_t batchSize, int depth, const Cancellation& cancellation,
+                       Trace& trace, ClassWeights classWeights)
+    : state_(std::make_unique<State>(rows, batchSize, depth, cancellation, trace, std::move(classWeights))) {
   state_->thread = namedThread("bloomery-batch", [state = state_.get()] { state->run(); });
 }
 

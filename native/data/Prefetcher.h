@@ -6,8 +6,7 @@
 
 #include "base/Cancellation.h"
 #include "base/Trace.h"
-#include "data/Batch.h"
-#include "data/RowStore.h"
+#include "data/Batcher.h"
 #include "data/StepRows.h"
 
 namespace bloomery::data {
@@ -20,8 +19,8 @@ struct PrefetchTimes {
 class Prefetcher {
  public:
   // Everything given by reference is borrowed. Rows may be added to the store till the first epoch starts.
-  Prefetcher(const RowStore& rows, double scale, int64_t batchSize, int depth, const Cancellation& cancellation,
-             Trace& trace);
+  Prefetcher(const RowStore& rows, int64_t batchSize, int depth, const Cancellation& cancellation, Trace& trace,
+             ClassWeights classWeights = {});
   ~Prefetcher();  // ends and joins the thread
 
   // Starts assembling an epoch's steps. The one before must have been taken to its end.

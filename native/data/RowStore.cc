@@ -19,24 +19,54 @@ size_t roundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 void RowStore::Free::operator()(std::byte* memory) const { std::free(memory); }
 
 RowStore::RowStore(RowFormat format) : format_(std::move(format)) {
-  check(format_.featuresPerRow > 0, "Row format has no features: ", format_.featuresPerRow);
-  size_t bytesPerRow = format_.rowBytes() + sizeof(uint64_t) + sizeof(int32_t) + sizeof(float);
-  size_t rows = std::max<size_t>(1, kChunkBytes / bytesPerRow);
-  rowsPerBlock_ = static_cast<int64_t>(rows);
-  rowIdOffset_ = roundedUp(rows * format_.rowBytes());
-  labelOffset_ = rowIdOffset_ + roundedUp(rows * sizeof(uint64_t));
-  weightOffset_ = labelOffset_ + roundedUp(rows * sizeof(int32_t));
-  chunkBytes_ = weightOffset_ + roundedUp(rows * sizeof(float));
+  check(!format_.features.empty(), "Row format has no features");
+  for (const FeatureFormat& feature : format_.features) {
+    check(feature.count > 0, "Row format has no features: ", feature.count);
+  }
+  for (const TargetFormat& target : format_.targets) check(target.width > 0, "Target is empty: ", target.width);
+  layOut();
 }
 
-std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {
+void RowStore::layOut() {
+  size_t bytesPerRow = sizeof(uint64_t) + sizeof(float);
+  for (const FeatureFormat& feature : format_.features) bytesPerRow += feature.bytes();
+  for (const TargetFormat& target : format_.targets) bytesPerRow += target.bytes();
+  size_t rows = std::max<size_t>(1, kChunkBytes / bytesPerRow);
+  rowsPerBlock_ = static_cast<int64_t>(rows);
+  chunkBytes_ = 0;
+  auto column = [&](size_t bytes) {
+    Column made{chunkBytes_, bytes};
+    chunkBytes_ += roundedUp(rows * bytes);
+    return made;
+  };
+  features_.clear();
+  targets_.clear();
+  for (const FeatureFormat& feature : format_.features) features_.push_back(column(feature.bytes()));
+  rowId_ = column(sizeof(uint64_t));
+  for (const TargetFormat& target : format_.targets) targets_.push_back(column(target.bytes()));
+  weight_ = column(sizeof(float));
+}
+
+void RowStore::settleTarget(size_t target, bool isClass) {
+  if (format_.targets.at(target).isClass == isClass) return;
+  check(numRows_ == 0, "Target changes after rows were added: ", target);
+  format_.targets[target].isClass = isClass;
+  chunks_.clear();
+  layOut();
+}
+
+void RowStore::append(uint64_t rowId, float weight) {
   int64_t row = numRows_;
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
   numRows_ = row + 1;
-  column<uint64_t>(row, rowIdOffset_) = rowId;
-  column<int32_t>(row, labelOffset_) = label;
-  column<float>(row, weightOffset_) = weight;
-  return chunkOf(row) + static_cast<size_t>(row % rowsPerBlock_) * format_.rowBytes();
+  *reinterpret_cast<uint64_t*>(place(row, rowId_)) = rowId;
+  *reinterpret_cast<float*>(place(row, weight_)) = weight;
+}
+
+std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {
+  append(rowId, weight);
+  setLabel(numRows_ - 1, 0, label);
+  return features(numRows_ - 1);
 }
 
 void RowStore::addChunk() {

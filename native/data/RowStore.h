@@ -8,23 +8,20 @@
 #include <memory>
 #include <vector>
 
-#include "tensor/DType.h"
-#include "tensor/Shape.h"
+#include "data/RowFormat.h"
 
 namespace bloomery::data {
-
-struct RowFormat {
-  DType featureType = DType::kFloat32;
-  int64_t featuresPerRow = 0;
-  Shape shape = {};  // of one row's features, for messages; (featuresPerRow,) when left empty
-  size_t rowBytes() const { return static_cast<size_t>(featuresPerRow) * sizeOf(featureType); }
-};
 
 class RowStore {
  public:
   explicit RowStore(RowFormat format);
 
-  // The place for the new row's features, to be filled by the caller at once. ResourceError when memory is out.
+  // Whether a target is kept as class or as values is known once its column is seen: call before the first row.
+  void settleTarget(size_t target, bool isClass);
+
+  // Adds a row, whose features and targets are to be filled by the caller at once. ResourceError when memory is out.
+  void append(uint64_t rowId, float weight);
+  // For rows of one input and one class: adds a row and returns the place of its features.
   std::byte* append(uint64_t rowId, int32_t label, float weight);
   // Forgets the rows and keeps the memory for the next ones.
   void clear() { numRows_ = 0; }
@@ -34,12 +31,21 @@ class RowStore {
   int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
   size_t memoryBytes() const { return chunks_.size() * chunkBytes_; }
 
-  const std::byte* features(int64_t row) const {
-    return chunkOf(row) + static_cast<size_t>(row % rowsPerBlock_) * format_.rowBytes();
+  uint64_t rowId(int64_t row) const { return *reinterpret_cast<uint64_t*>(place(row, rowId_)); }
+  float weight(int64_t row) const { return *reinterpret_cast<float*>(place(row, weight_)); }
+  const std::byte* features(int64_t row, size_t input = 0) const { return place(row, features_[input]); }
+  std::byte* features(int64_t row, size_t input = 0) { return place(row, features_[input]); }
+  // A target that is kept as class, and one that is kept as values.
+  int32_t label(int64_t row, size_t target = 0) const {
+    return *reinterpret_cast<int32_t*>(place(row, targets_[target]));
   }
-  uint64_t rowId(int64_t row) const { return column<uint64_t>(row, rowIdOffset_); }
-  int32_t label(int64_t row) const { return column<int32_t>(row, labelOffset_); }
-  float weight(int64_t row) const { return column<float>(row, weightOffset_); }
+  const float* values(int64_t row, size_t target = 0) const {
+    return reinterpret_cast<float*>(place(row, targets_[target]));
+  }
+  void setLabel(int64_t row, size_t target, int32_t label) {
+    *reinterpret_cast<int32_t*>(place(row, targets_[target])) = label;
+  }
+  float* values(int64_t row, size_t target = 0) { return reinterpret_cast<float*>(place(row, targets_[target])); }
 
  private:
   struct Free {
@@ -47,20 +53,24 @@ class RowStore {
   };
   using Chunk = std::unique_ptr<std::byte[], Free>;
 
-  std::byte* chunkOf(int64_t row) const { return chunks_[static_cast<size_t>(row / rowsPerBlock_)].get(); }
-  template <typename T>
-  T& column(int64_t row, size_t offset) const {
-    return reinterpret_cast<T*>(chunkOf(row) + offset)[row % rowsPerBlock_];
+  // Where a column begins in every chunk, and how far apart its rows are.
+  struct Column {
+    size_t offset = 0;
+    size_t bytes = 0;
+  };
+
+  std::byte* place(int64_t row, const Column& column) const {
+    return chunks_[static_cast<size_t>(row / rowsPerBlock_)].get() + column.offset +
+           static_cast<size_t>(row % rowsPerBlock_) * column.bytes;
   }
+  void layOut();
   void addChunk();
 
   RowFormat format_;
-  int64_t rowsPerBlock_;
-  // Where the columns begin in every chunk; the features come first.
-  size_t rowIdOffset_;
-  size_t labelOffset_;
-  size_t weightOffset_;
-  size_t chunkBytes_;
+  int64_t rowsPerBlock_ = 1;
+  std::vector<Column> features_, targets_;  // by input and by output
+  Column rowId_, weight_;
+  size_t chunkBytes_ = 0;
   std::vector<Chunk> chunks_;
   int64_t numRows_ = 0;
 };

@@ -14,9 +14,11 @@ int64_t Graph::indexLimit(size_t input) const {
   return limit;
 }
 
-bool Graph::hasBatchStatistics() const {
-  return std::any_of(nodes_.begin(), nodes_.end(),
-                     [](const Node& node) { return std::holds_alternative<BatchNormalization>(node.layer); });
+bool Graph::synchronizesStatistics() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
+    auto* normalization = std::get_if<BatchNormalization>(&node.layer);
+    return normalization != nullptr && normalization->synchronized && node.trainable;
+  });
 }
 
 int64_t Graph::flopsPerSample() const {

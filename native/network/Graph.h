@@ -51,8 +51,8 @@ class Graph {
   bool endsInSoftmax() const { return outputs_.front().tail == Function::kSoftmax; }
   const std::string& outputLayer() const { return outputs_.front().name; }
 
-  // Batches must be full: statistics over the rows of a batch are part of the network.
-  bool hasBatchStatistics() const;
+  // A layer's statistics span the batches of all workers.
+  bool synchronizesStatistics() const;
 
   const ParameterTable& parameters() const { return parameters_; }
   int64_t flopsPerSample() const;

@@ -55,7 +55,11 @@ void initialize(const Parameter& parameter, uint64_t seed, std::span<float> valu
 class ParameterTable {
  public:
   void add(Parameter parameter) { parameters_.push_back(std::move(parameter)); }
-  void freeze(size_t index) { parameters_[index].trainable = false; }
+  // Neither trained nor followed.
+  void freeze(size_t index) {
+    parameters_[index].trainable = false;
+    parameters_[index].runningMomentum.reset();
+  }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   int64_t numValues() const;
   int64_t numTrainableValues() const;

@@ -58,18 +58,38 @@ Options parse(int count, char** words) {
   return options;
 }
 
-void fill(bloomery::data::RowStore& rows, int64_t classes) {
+void fillFeatures(const bloomery::data::FeatureFormat& format, uint64_t id, std::byte* features) {
+  if (format.type == bloomery::DType::kFloat32) {
+    float* values = reinterpret_cast<float*>(features);
+    for (int64_t i = 0; i < format.count; ++i) {
+      uint32_t random = bloomery::philox(1, id, static_cast<uint64_t>(i))[0];
+      values[i] = format.indexLimit > 0 ? static_cast<float>(random % static_cast<uint32_t>(format.indexLimit))
+                                        : bloomery::uniformFloat(random);
+    }
+  } else if (format.type == bloomery::DType::kInt32 && format.indexLimit > 0) {
+    int32_t* values = reinterpret_cast<int32_t*>(features);
+    for (int64_t i = 0; i < format.count; ++i) {
+      uint32_t random = bloomery::philox(1, id, static_cast<uint64_t>(i))[0];
+      values[i] = static_cast<int32_t>(random % static_cast<uint32_t>(format.indexLimit));
+    }
+  } else {
+    for (size_t i = 0; i < format.bytes(); ++i) {
+      features[i] = static_cast<std::byte>(bloomery::philox(1, id, i)[0] & 0x7F);
+    }
+  }
+}
+
+void fill(bloomery::data::RowStore& rows) {
+  const bloomery::data::RowFormat& format = rows.format();
   for (int64_t row = 0; row < kRows; ++row) {
     uint64_t id = static_cast<uint64_t>(row);
-    std::byte* features = rows.append(id, static_cast<int32_t>(row % classes), 1.0f);
-    if (rows.format().featureType == bloomery::DType::kFloat32) {
-      float* values = reinterpret_cast<float*>(features);
-      for (int64_t i = 0; i < rows.format().featuresPerRow; ++i) {
-        values[i] = bloomery::uniformFloat(bloomery::philox(1, id, static_cast<uint64_t>(i))[0]);
-      }
-    } else {
-      for (size_t i = 0; i < rows.format().rowBytes(); ++i) {
-        features[i] = static_cast<std::byte>(bloomery::philox(1, id, i)[0] & 0x7F);
+    rows.append(id, 1.0f);
+    for (size_t i = 0; i < format.features.size(); ++i) fillFeatures(format.features[i], id, rows.features(row, i));
+    for (size_t i = 0; i < format.targets.size(); ++i) {
+      if (format.targets[i].isClass) {
+        rows.setLabel(row, i, static_cast<int32_t>(row % format.targets[i].width));
+      } else {
+        std::fill_n(rows.values(row, i), format.targets[i].width, static_cast<float>(row % 2));
       }
     }
   }
@@ -106,7 +126,7 @@ class StepBench {
         loop_({task_, parameters_, rows_, none_, *communicator_, cancellation_, progress_, trace_,
                [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }}) {
     task_.graph.parameters().initialize(0, parameters_);
-    fill(rows_, task_.classes());
+    fill(rows_);
     loop_.awaitRows([] { return true; });
   }
 
@@ -125,7 +145,7 @@ class StepBench {
   bloomery::Cancellation cancellation_;
   bloomery::Log log_;
   bloomery::Trace trace_;
-  bloomery::train::Progress progress_{1, true};
+  bloomery::train::Progress progress_{1, bloomery::train::metricNames(task_.training.heads)};
   std::unique_ptr<bloomery::comm::Communicator> communicator_;
   double seconds_ = 1;
   bloomery::train::TrainingLoop loop_;

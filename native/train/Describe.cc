@@ -15,8 +15,10 @@ std::string describe(const std::string& text) {
   size_t activations = nn::estimateActivationBytes(task.graph, batchSize, true);
   size_t gradients = parameters * (task.training.backwardPassesPerStep > 1 ? 2 : 1);
   size_t optimizer = parameters * optim::numStateArenas(task.training.updates);
-  size_t batches = static_cast<size_t>(kPrefetchDepth) * static_cast<size_t>(batchSize) *
-                   static_cast<size_t>(task.graph.input().shape.numElements()) * sizeof(float);
+  size_t batches = 0;
+  for (const data::FeatureFormat& feature : task.featuresFormat().features) {
+    batches += static_cast<size_t>(kPrefetchDepth * batchSize * feature.count) * sizeof(float);
+  }
   result["memory"] = {
       {"parameters", parameters}, {"gradients", gradients},
       {"optimizer", optimizer},   {"activations", activations},

@@ -5,8 +5,8 @@
 #include "base/Error.h"
 #include "checkpoint/Safetensors.h"
 #include "data/Batcher.h"
-#include "nn/Loss.h"
 #include "nn/Plan.h"
+#include "nn/Softmax.h"
 #include "train/ComputeThreads.h"
 
 namespace bloomery::train {
@@ -20,14 +20,19 @@ constexpr int64_t kBatchSizes[] = {256, 16};
 
 struct Predictor::Session {
   Session(const TaskSpec& task, const Arena& parameters)
-      : classes(task.classes()),
-        softmax(task.graph.endsInSoftmax()),
-        rows(task.rowFormat()),
-        ingest({task.columns.features, "", "", ""}, task.rowFormat(), task.classes(), &rows, nullptr),
-        batcher(rows, task.graph.input().scale) {
+      : outputs(task.graph.outputs()),
+        rows(task.featuresFormat()),
+        ingest({task.columns.features, {}}, {}, &rows, nullptr),
+        batcher(rows) {
+    int64_t widest = 0;
+    for (const network::Output& output : outputs) {
+      rowWidth += output.shape.numElements();
+      widest = std::max(widest, output.shape.numElements());
+    }
+    predictions.resize(static_cast<size_t>(widest * kBatchSizes[0]));
     for (int64_t size : kBatchSizes) {
-      stages.push_back({data::Batch(size, rows.format().featuresPerRow),
-                        nn::makeDnnlPlan(task.graph, parameters, nullptr, {size, false, 0})});
+      stages.push_back(
+          {data::Batch(size, rows.format()), nn::makeDnnlPlan(task.graph, parameters, nullptr, {size, false, 0})});
     }
   }
 
@@ -52,20 +57,28 @@ struct Predictor::Session {
     positions.resize(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) positions[static_cast<size_t>(i)] = first + i;
     batcher.assemble(positions, stage.batch);
-    stage.plan->forward({stage.batch.features.all().data(), {}, count, 0}, nn::Mode::kInference);
-    const float* logits = stage.plan->logits().data;
-    if (raw != nullptr) std::copy_n(logits, count * classes, raw + first * classes);
-    if (probability != nullptr) {
-      if (softmax) {
-        nn::softmaxRows(logits, count, classes, probability + first * classes);
-      } else {
-        std::copy_n(logits, count * classes, probability + first * classes);
+    stage.plan->forward({stage.batch.inputs, {}, count, 0}, nn::Mode::kInference);
+    int64_t offset = first * rowWidth;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const float* logits = stage.plan->logits(i).data;
+      int64_t width = outputs[i].shape.numElements(), last = outputs[i].shape.extents().back();
+      if (raw != nullptr) spread(logits, count, width, raw + offset);
+      if (probability != nullptr) {
+        nn::applyTail(outputs[i].tail, logits, count * (width / last), last, predictions.data());
+        spread(predictions.data(), count, width, probability + offset);
       }
+      offset += width;
     }
   }
 
-  int64_t classes;
-  bool softmax;
+  // Rows of one output to their places among those of all outputs.
+  void spread(const float* values, int64_t count, int64_t width, float* to) const {
+    for (int64_t row = 0; row < count; ++row) std::copy_n(values + row * width, width, to + row * rowWidth);
+  }
+
+  const std::vector<network::Output>& outputs;
+  int64_t rowWidth = 0;  // of all outputs
+  std::vector<float> predictions;
   data::RowStore rows;
   data::ArrowIngest ingest;
   data::Batcher batcher;

@@ -17,8 +17,9 @@ class Predictor {
   Predictor(const std::string& task, std::span<const std::byte> weights);
   ~Predictor();
 
-  // Predicts for the rows of one Arrow batch; both C structs are consumed. raw (logits) and probability are the
-  // caller's memory of rows * classes floats each; a null pointer is left out.
+  // Predicts for the rows of one Arrow batch; both C structs are consumed. raw (before a final softmax or sigmoid) and
+  // probability (behind it) are the caller's memory of rows * elements of all outputs floats each: a row's outputs lie
+  // one after the other. A null pointer is left out.
   void predict(void* arrowSchema, void* arrowArray, int partition, int64_t firstRow, float* raw, float* probability);
 
  private:

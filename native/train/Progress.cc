@@ -9,15 +9,16 @@ const char* nameOf(State state) {
   return kNames[static_cast<size_t>(state)];
 }
 
-Json metricsOf(const Measures& measures, bool accuracy) {
-  return accuracy ? Json{{"accuracy", measures.accuracy}} : Json::object();
+Json metricsOf(const Measures& measures, const std::vector<std::string>& names) {
+  Json json = Json::object();
+  for (size_t i = 0; i < names.size(); ++i) json[names[i]] = measures.metrics[i];
+  return json;
 }
 
-Json toJson(const EpochRecord& record, bool accuracy) {
-  Json json = {
-      {"epoch", record.epoch}, {"loss", record.training.loss}, {"metrics", metricsOf(record.training, accuracy)}};
+Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
+  Json json = {{"epoch", record.epoch}, {"loss", record.training.loss}, {"metrics", metricsOf(record.training, names)}};
   if (record.validation) {
-    json["validation"] = {{"loss", record.validation->loss}, {"metrics", metricsOf(*record.validation, accuracy)}};
+    json["validation"] = {{"loss", record.validation->loss}, {"metrics", metricsOf(*record.validation, names)}};
   }
   json["learningRate"] = record.learningRate;
   json["samples"] = record.samples;
@@ -93,7 +94,7 @@ Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   hasNews_ = false;
   Json history = Json::array(), spans = Json::array();
-  for (const EpochRecord& record : history_) history.push_back(toJson(record, reportsAccuracy_));
+  for (const EpochRecord& record : history_) history.push_back(toJson(record, metricNames_));
   history_.clear();
   for (const TraceSpan& span : trace.drain()) spans.push_back(toJson(span));
   return {{"state", nameOf(state_)},
@@ -103,7 +104,7 @@ Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
           {"step", step_},
           {"steps", steps_},
           {"loss", measures_.loss},
-          {"metrics", metricsOf(measures_, reportsAccuracy_)},
+          {"metrics", metricsOf(measures_, metricNames_)},
           {"samplesPerSecond", epochSeconds_ > 0 ? static_cast<double>(samples_) / epochSeconds_ : 0.0},
           {"samples", samples_},
           {"history", history},

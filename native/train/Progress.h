@@ -8,21 +8,17 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/Json.h"
 #include "base/Log.h"
 #include "base/Trace.h"
+#include "train/Objective.h"
 
 namespace bloomery::train {
 
 enum class State { kConnecting, kLoading, kTraining, kFinished };
-
-// Means over all rows of all workers.
-struct Measures {
-  double loss = 0;
-  double accuracy = 0;
-};
 
 struct EpochRecord {
   int64_t epoch = 0;
@@ -40,11 +36,14 @@ struct EpochRecord {
 
 class Progress {
  public:
-  Progress(int64_t epochs, bool reportsAccuracy) : epochs_(epochs), reportsAccuracy_(reportsAccuracy) {}
+  // metricNames: of Measures::metrics.
+  Progress(int64_t epochs, std::vector<std::string> metricNames)
+      : epochs_(epochs), metricNames_(std::move(metricNames)), measures_{0, std::vector<double>(metricNames_.size())} {}
 
   void enter(State state);
   void rowsLoaded(int64_t rows);
   void stepsPerEpoch(int64_t steps);
+  // `soFar`: losses over all workers, metrics over this worker's rows.
   void stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds);
   void epochDone(EpochRecord record);
   // Keeps the first failure only.
@@ -59,7 +58,7 @@ class Progress {
   void changed(std::unique_lock<std::mutex>& lock);
 
   const int64_t epochs_;
-  const bool reportsAccuracy_;
+  const std::vector<std::string> metricNames_;
   std::mutex mutex_;
   std::condition_variable news_;
   bool hasNews_ = false;

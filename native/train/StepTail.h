@@ -1,44 +1,80 @@
 // The last floats of the gradient arena, reduced together with the gradients: this step's sums, and the header of the
 // next step. So every rank knows, before it computes a step, how many rows and how much weight the whole group brings,
-// at the price of no message of its own.
+// at the price of no message of its own. Rows of one step are counted exactly up to 2^24; whoever adds up steps does it
+// in wider types.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
-
-#include "nn/Loss.h"
+#include <vector>
 
 namespace bloomery::train {
 
 // What a rank brings to a step, or, once reduced, what all of them bring.
 struct StepHeader {
+  explicit StepHeader(size_t outputs) : weights(outputs) {}
+  bool hasWeight() const {
+    for (double weight : weights) {
+      if (weight > 0) return true;
+    }
+    return false;
+  }
+
   int64_t rows = 0;
-  double weight = 0;
+  std::vector<double> weights;  // by output
+};
+
+// What came of a step, or of several.
+struct StepSums {
+  explicit StepSums(size_t outputs) : losses(outputs), weights(outputs) {}
+  void clear() {
+    rows = 0;
+    losses.assign(losses.size(), 0);
+    weights.assign(weights.size(), 0);
+  }
+  StepSums& operator+=(const StepSums& other) {
+    rows += other.rows;
+    for (size_t i = 0; i < losses.size(); ++i) {
+      losses[i] += other.losses[i];
+      weights[i] += other.weights[i];
+    }
+    return *this;
+  }
+
+  int64_t rows = 0;
+  std::vector<double> losses;   // by output: sum of weight * loss
+  std::vector<double> weights;  // by output
 };
 
 class StepTail {
  public:
-  static constexpr size_t kNumFloats = 16;
+  // A multiple of 16.
+  static size_t numFloats(size_t outputs) { return (kOutputs + 3 * outputs + 15) / 16 * 16; }
 
   explicit StepTail(std::span<float> floats) : floats_(floats) {}
 
-  void write(const nn::LossSums& sums, const StepHeader& next) const {
-    floats_[kLoss] = static_cast<float>(sums.loss);
-    floats_[kWeight] = static_cast<float>(sums.weight);
-    floats_[kCorrect] = static_cast<float>(sums.correct);
+  void write(const StepSums& sums, const StepHeader& next) const {
     floats_[kRows] = static_cast<float>(sums.rows);
     floats_[kNextRows] = static_cast<float>(next.rows);
-    floats_[kNextWeight] = static_cast<float>(next.weight);
+    for (size_t i = 0; i < sums.losses.size(); ++i) {
+      floats_[kOutputs + 3 * i] = static_cast<float>(sums.losses[i]);
+      floats_[kOutputs + 3 * i + 1] = static_cast<float>(sums.weights[i]);
+      floats_[kOutputs + 3 * i + 2] = static_cast<float>(next.weights[i]);
+    }
   }
-  nn::LossSums sums() const {
-    return {floats_[kLoss], floats_[kWeight], static_cast<int64_t>(floats_[kCorrect]),
-            static_cast<int64_t>(floats_[kRows])};
+
+  void read(StepSums& sums, StepHeader& next) const {
+    sums.rows = static_cast<int64_t>(floats_[kRows]);
+    next.rows = static_cast<int64_t>(floats_[kNextRows]);
+    for (size_t i = 0; i < sums.losses.size(); ++i) {
+      sums.losses[i] = floats_[kOutputs + 3 * i];
+      sums.weights[i] = floats_[kOutputs + 3 * i + 1];
+      next.weights[i] = floats_[kOutputs + 3 * i + 2];
+    }
   }
-  StepHeader next() const { return {static_cast<int64_t>(floats_[kNextRows]), floats_[kNextWeight]}; }
 
  private:
-  enum Slot : size_t { kLoss, kWeight, kCorrect, kRows, kNextRows, kNextWeight };
+  enum Slot : size_t { kRows, kNextRows, kOutputs };  // then loss, weight and next weight of each output
 
   std::span<float> floats_;
 };

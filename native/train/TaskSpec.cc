@@ -1,17 +1,11 @@
 #include "train/TaskSpec.h"
 
-#include <algorithm>
-
 #include "base/Error.h"
-#include "base/Names.h"
+#include "train/Columns.h"
 
 namespace bloomery::train {
 
 namespace {
-
-void wantKnown(const std::string& what, const std::string& name, const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), name) == known.end()) throw UserError(unknownName(what, name, known));
-}
 
 int64_t positive(int64_t value, const char* name) {
   if (value < 1) throw UserError(message("Not positive: ", name, " ", value, ", give at least 1"));
@@ -23,17 +17,20 @@ double positive(double value, const char* name) {
   return value;
 }
 
-// Only what the losses of this version can train: one class index per row.
-void checkTrainable(const network::Graph& graph, const TrainSpec& training) {
-  if (graph.outputShape().rank() != 1) {
-    throw UserError(message("Output has the wrong shape for ", training.loss, ": layer '", graph.outputLayer(),
-                            "' gives ", graph.outputShape().toString(),
-                            ", wanted (classes,): add a Flatten and a Dense"));
-  }
-  if (!graph.endsInSoftmax()) {
-    throw UserError(message("Loss ", training.loss, " needs a softmax output: set activation=\"softmax\" on layer '",
-                            graph.outputLayer(), "'"));
-  }
+const network::Node& inputNode(const network::Graph& graph, size_t input) {
+  return graph.nodes()[graph.inputs()[input]];
+}
+
+std::vector<std::string> inputNames(const network::Graph& graph) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) names.push_back(inputNode(graph, i).name);
+  return names;
+}
+
+std::vector<std::string> outputNames(const network::Graph& graph) {
+  std::vector<std::string> names;
+  for (const network::Output& output : graph.outputs()) names.push_back(output.name);
+  return names;
 }
 
 void checkSchedule(const TaskSpec& task) {
@@ -44,16 +41,28 @@ void checkSchedule(const TaskSpec& task) {
   }
 }
 
+// Several passes divide their gradients once, at the end, and meet the other workers only then.
+void checkPasses(const TaskSpec& task) {
+  if (task.training.backwardPassesPerStep == 1) return;
+  for (const Head& head : task.training.heads) {
+    if (task.training.heads.size() == 1 || head.classWeights.empty()) continue;
+    throw UserError(
+        message("Option backwardPassesPerStep above 1 does not go with class weights of one of several outputs: '",
+                head.output.name, "', set it to 1 or leave the class weights out"));
+  }
+  if (task.graph.synchronizesStatistics()) {
+    throw UserError(
+        "Option backwardPassesPerStep above 1 does not go with synchronized batch normalization: set it to 1");
+  }
+}
+
 }  // namespace
 
-TrainSpec TrainSpec::fromJson(const Json& json) {
+TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
   JsonReader reader(json, "training");
   TrainSpec spec;
-  spec.loss = reader.text("loss", spec.loss);
-  wantKnown("loss", spec.loss, {"categorical_crossentropy", "sparse_categorical_crossentropy"});
+  spec.heads = readHeads(reader, graph.outputs());
   spec.updates = optim::UpdateSpec::read(reader);
-  spec.metrics = reader.texts("metrics", spec.metrics);
-  for (const std::string& metric : spec.metrics) wantKnown("metric", metric, {"accuracy"});
   if (reader.has("batchSize") && reader.has("globalBatchSize")) {
     throw UserError("Both batchSize and globalBatchSize are set: keep one");
   }
@@ -71,9 +80,9 @@ TrainSpec TrainSpec::fromJson(const Json& json) {
 }
 
 Json TrainSpec::toJson() const {
-  Json json = {{"loss", loss}};
+  Json json = Json::object();
   updates.write(json);
-  json["metrics"] = metrics;
+  if (!heads.empty()) writeHeads(heads, json);
   if (globalBatchSize) {
     json["globalBatchSize"] = *globalBatchSize;
   } else {
@@ -117,25 +126,38 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   TaskSpec task;
   task.graph = network::Graph::fromJson(reader.value("network"));
   bool trains = reader.has("training");
-  if (trains) task.training = TrainSpec::fromJson(reader.value("training"));
+  if (trains) task.training = TrainSpec::fromJson(reader.value("training"), task.graph);
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
-  if (reader.has("columns")) {
-    JsonReader columns(reader.value("columns"), "columns");
-    task.columns = {columns.text("features", "features"), columns.text("label", ""), columns.text("weight", ""),
-                    columns.text("validation", "")};
-    columns.finish();
-  }
+  task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
+                             outputNames(task.graph));
   reader.finish();
   if (trains) {
-    checkTrainable(task.graph, task.training);
     checkSchedule(task);
+    checkPasses(task);
     task.training.batchSizeOf(task.worker.rank, task.worker.size);
   }
   return task;
 }
 
+data::RowFormat TaskSpec::featuresFormat() const {
+  data::RowFormat format;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const auto& input = std::get<network::Input>(inputNode(graph, i).layer);
+    format.features.push_back({input.dtype, input.shape.numElements(), input.shape, input.scale, graph.indexLimit(i)});
+  }
+  return format;
+}
+
 data::RowFormat TaskSpec::rowFormat() const {
-  return {graph.input().dtype, graph.input().shape.numElements(), graph.input().shape};
+  data::RowFormat format = featuresFormat();
+  for (const Head& head : training.heads) format.targets.push_back(head.targetFormat());
+  return format;
+}
+
+std::vector<data::TargetRule> TaskSpec::targetRules() const {
+  std::vector<data::TargetRule> rules;
+  for (const Head& head : training.heads) rules.push_back(head.targetRule());
+  return rules;
 }
 
 }  // namespace bloomery::train

@@ -6,16 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "data/arrow/ArrowIngest.h"
 #include "network/Graph.h"
 #include "optim/Updater.h"
+#include "train/Head.h"
 
 namespace bloomery::train {
 
 struct TrainSpec {
-  std::string loss = "categorical_crossentropy";
+  std::vector<Head> heads;  // by output: loss, metrics and their like
   optim::UpdateSpec updates;
-  std::vector<std::string> metrics = {"accuracy"};
   int64_t batchSize = 32;                  // rows of a step on each worker
   std::optional<int64_t> globalBatchSize;  // instead: rows of a step on all workers together
   int64_t backwardPassesPerStep = 1;       // batches of a worker whose gradients make one update
@@ -23,7 +22,7 @@ struct TrainSpec {
   uint64_t seed = 0;
   bool shuffle = true;
 
-  static TrainSpec fromJson(const Json& json);
+  static TrainSpec fromJson(const Json& json, const network::Graph& graph);
   Json toJson() const;
   // The global batch divides as evenly as it can; the first ranks take the rest.
   int64_t batchSizeOf(int rank, int size) const;
@@ -44,11 +43,13 @@ struct TaskSpec {
   network::Graph graph;
   TrainSpec training;
   WorkerSpec worker;
-  data::IngestColumns columns{"features", "label", "", ""};
+  data::IngestColumns columns;
 
   static TaskSpec parse(const std::string& text);
+  // Of rows to train on, and of rows to predict for.
   data::RowFormat rowFormat() const;
-  int64_t classes() const { return graph.outputShape()[0]; }
+  data::RowFormat featuresFormat() const;
+  std::vector<data::TargetRule> targetRules() const;
 };
 
 }  // namespace bloomery::train

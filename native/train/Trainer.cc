@@ -14,6 +14,13 @@ constexpr auto kSignOfLife = std::chrono::milliseconds(50);
 
 comm::Timeout toTimeout(double seconds) { return comm::Timeout(static_cast<int64_t>(seconds * 1000)); }
 
+const data::IngestColumns& trainingColumns(const TaskSpec& task) {
+  if (task.training.heads.empty()) throw UserError("Nothing to train: the task has no training");
+  if (task.columns.targets.empty())
+    throw UserError("No label column to train on: set columns.label, or columns.labels");
+  return task.columns;
+}
+
 }  // namespace
 
 Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeights)
@@ -22,8 +29,8 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
       parameters_(layout_),
       trainingRows_(task_.rowFormat()),
       validationRows_(task_.rowFormat()),
-      ingest_(task_.columns, task_.rowFormat(), task_.classes(), &trainingRows_, &validationRows_),
-      progress_(task_.training.epochs, !task_.training.metrics.empty()) {
+      ingest_(trainingColumns(task_), task_.targetRules(), &trainingRows_, &validationRows_),
+      progress_(task_.training.epochs, metricNames(task_.training.heads)) {
   if (initialWeights.empty()) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
   } else {

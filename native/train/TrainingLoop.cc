@@ -16,36 +16,26 @@ using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-StepHeader headerOf(const data::Batch* batch) {
-  return batch == nullptr ? StepHeader{} : StepHeader{batch->numRows, batch->weightSum};
+nn::BatchInput inputOf(const data::Batch& batch, int64_t epoch, double rowShare = 1) {
+  return {batch.inputs, {batch.rowIds.data(), static_cast<size_t>(batch.numRows)}, batch.numRows, epoch, rowShare};
 }
 
-nn::BatchInput inputOf(const data::Batch& batch, int64_t epoch) {
-  return {batch.features.all().data(), {batch.rowIds.data(), static_cast<size_t>(batch.numRows)}, batch.numRows, epoch};
+size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
+
+size_t gradientFloats(const TaskSpec& task) { return task.graph.parameters().layout().numFloats() + tailFloats(task); }
+
+data::ClassWeights classWeightsOf(const TaskSpec& task) {
+  data::ClassWeights weights;
+  for (const Head& head : task.training.heads) weights.push_back(head.classWeights);
+  return weights;
 }
 
-std::span<const int32_t> labelsOf(const data::Batch& batch) {
-  return {batch.labels.data(), static_cast<size_t>(batch.numRows)};
-}
-
-std::span<const float> weightsOf(const data::Batch& batch) {
-  return {batch.weights.data(), static_cast<size_t>(batch.numRows)};
-}
-
-void add(nn::LossSums& sum, const nn::LossSums& part) {
-  sum.loss += part.loss;
-  sum.weight += part.weight;
-  sum.correct += part.correct;
-  sum.rows += part.rows;
-}
-
-Measures measuresOf(const nn::LossSums& sums) {
-  return {sums.weight > 0 ? sums.loss / sums.weight : 0.0,
-          sums.rows > 0 ? static_cast<double>(sums.correct) / static_cast<double>(sums.rows) : 0.0};
-}
-
-size_t gradientFloats(const TaskSpec& task) {
-  return task.graph.parameters().layout().numFloats() + StepTail::kNumFloats;
+std::vector<optim::ParameterRule> rulesOf(const TaskSpec& task) {
+  std::vector<optim::ParameterRule> rules;
+  for (const network::Parameter& parameter : task.graph.parameters().parameters()) {
+    rules.push_back({parameter.regularizer.l1, parameter.regularizer.l2, parameter.trainable});
+  }
+  return rules;
 }
 
 uint64_t hashOf(std::span<const float> values) {
@@ -66,17 +56,34 @@ TrainingLoop::TrainingLoop(LoopContext context)
       timeout_(static_cast<int64_t>(context_.task.worker.stepTimeout * 1000)),
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
       gradients_(gradientFloats(context_.task)),
-      tail_(gradients_.all().last(StepTail::kNumFloats)),
+      tail_(gradients_.all().last(tailFloats(context_.task))),
+      reducer_(context_.communicator, timeout_),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
-                             {batchSize_, true, context_.task.training.seed})),
+                             {batchSize_, true, context_.task.training.seed, &reducer_})),
+      objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
-      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(), {}),
+      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(), rulesOf(context_.task)),
       comm_(context_.communicator, timeout_, context_.trace),
-      batches_(context_.trainingRows, context_.task.graph.input().scale, batchSize_, kPrefetchDepth,
-               context_.cancellation, context_.trace),
-      validationBatches_(context_.validationRows, context_.task.graph.input().scale, batchSize_, kPrefetchDepth,
-                         context_.cancellation, context_.trace) {}
+      batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
+               classWeightsOf(context_.task)),
+      validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
+      header_(objective_.numOutputs()),
+      next_(objective_.numOutputs()),
+      sums_(objective_.numOutputs()),
+      totals_(objective_.numOutputs()),
+      metricSums_(objective_.numMetricSums()),
+      own_(objective_.numOutputs()),
+      ones_(objective_.numOutputs(), 1.0),
+      noInputs_(context_.task.graph.inputs().size(), nullptr) {
+  ArenaLayout layout = context_.task.graph.parameters().layout();
+  const auto& parameters = context_.task.graph.parameters().parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].runningMomentum) continue;
+    const Slice& slice = layout.slices()[i];
+    statistics_.push_back({slice.offset, slice.size, static_cast<float>(*parameters[i].runningMomentum)});
+  }
+}
 
 void TrainingLoop::awaitRows(const std::function<bool()>& waitForRows) {
   context_.progress.enter(State::kLoading);
@@ -132,43 +139,46 @@ std::unique_ptr<data::StepRows> TrainingLoop::rowsOf(int64_t epoch) const {
 
 void TrainingLoop::trainEpoch(int64_t epoch) {
   auto start = Clock::now();
-  nn::LossSums totals;
   int64_t steps = 0;
+  totals_.clear();
+  std::fill(metricSums_.begin(), metricSums_.end(), 0.0);
   batches_.startEpoch(rowsOf(epoch));
-  for (StepHeader header = exchangeHeader(batches_.peek()); header.rows > 0; header = tail_.next()) {
+  penalties_ = 0;
+  for (exchangeHeader(); header_.rows > 0; std::swap(header_, next_)) {
     context_.cancellation.throwIfCancelled();
-    nn::LossSums sums = earlierPasses(epoch);
+    sums_.clear();
+    if (passes_ > 1) earlierPasses(epoch);
     data::Batch* batch = batches_.peek();
-    add(sums, computeGradients(batch, passes_ > 1 ? 1.0 : header.weight, epoch));
+    computeGradients(batch, epoch);
     if (passes_ > 1) optim::addTo(simdLevel(), gradients_.all().first(accumulated_.all().size()), accumulated_.all());
-    tail_.write(sums, headerOf(batch == nullptr ? nullptr : batches_.peekSecond()));
+    describe(batch == nullptr ? nullptr : batches_.peekSecond(), next_);
+    tail_.write(sums_, next_);
     comm_.submit(gradients_.all());
     if (batch != nullptr) batches_.pop();
     comm_.wait();
     ++steps;
-    sums = tail_.sums();
-    if (!std::isfinite(sums.loss)) {
-      throw UserError(message("Loss is not finite: ", sums.loss, ", epoch ", epoch, ", step ", steps,
-                              ", lower the learning rate or look for NaN in column '", context_.task.columns.features,
-                              "'"));
-    }
-    if (sums.weight > 0) sums.loss += sums.weight * updateParameters(passes_ > 1 ? 1 / sums.weight : 1.0);
-    add(totals, sums);
-    context_.progress.stepDone(epoch, steps, totals.rows, measuresOf(totals), secondsSince(start));
+    tail_.read(sums_, next_);
+    checkFinite(epoch, steps);
+    updateParameters();
+    totals_ += sums_;
+    objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
+    addPenalty(soFar_);
+    context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start));
   }
   double trainSeconds = secondsSince(start);
-  check(context_.stepRows != nullptr || totals.rows == totalRows_, "Epoch did not use every row once: used ",
-        totals.rows, ", rows: ", totalRows_);
+  check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
+        totals_.rows, ", rows: ", totalRows_);
   checkEqualParameters(epoch);
   auto times = batches_.takeTimes();
-  Measures training = measuresOf(totals);
+  Measures training = measured(totals_, metricSums_);
+  addPenalty(training);
   std::optional<Measures> validation = evaluate();
   updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
   context_.progress.epochDone({.epoch = epoch,
                                .training = training,
                                .validation = validation,
                                .learningRate = learningRate_,
-                               .samples = totals.rows,
+                               .samples = totals_.rows,
                                .steps = steps,
                                .seconds = trainSeconds,
                                .waitSeconds = times.waitSeconds,
@@ -177,47 +187,109 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                                .allreduceSeconds = comm_.takeSeconds()});
 }
 
-StepHeader TrainingLoop::exchangeHeader(const data::Batch* batch) {
-  StepHeader mine = headerOf(batch);
-  double sums[] = {static_cast<double>(mine.rows), mine.weight};
-  context_.communicator.allreduce(sums, timeout_);
-  return {static_cast<int64_t>(sums[0]), sums[1]};
+void TrainingLoop::describe(const data::Batch* batch, StepHeader& header) const {
+  header.rows = batch == nullptr ? 0 : batch->numRows;
+  for (size_t i = 0; i < header.weights.size(); ++i) {
+    header.weights[i] = batch == nullptr ? 0.0 : batch->targets[i].weightSum;
+  }
 }
 
-// All batches of a step but its last: their gradients wait, not divided yet, for those of the last.
-nn::LossSums TrainingLoop::earlierPasses(int64_t epoch) {
-  nn::LossSums sums;
+// Before an epoch's first step, which no step announced.
+void TrainingLoop::exchangeHeader() {
+  describe(batches_.peek(), header_);
+  std::vector<double> sums = header_.weights;
+  sums.push_back(static_cast<double>(header_.rows));
+  context_.communicator.allreduce(sums, timeout_);
+  header_.rows = static_cast<int64_t>(sums.back());
+  sums.pop_back();
+  header_.weights = std::move(sums);
+}
+
+void TrainingLoop::earlierPasses(int64_t epoch) {
   accumulated_.clear();
   for (int64_t pass = 1; pass < passes_ && batches_.peek() != nullptr && batches_.peekSecond() != nullptr; ++pass) {
-    add(sums, computeGradients(batches_.peek(), 1.0, epoch));
+    computeGradients(batches_.peek(), epoch);
     optim::addTo(simdLevel(), accumulated_.all(), gradients_.all().first(accumulated_.all().size()));
     batches_.pop();
   }
-  return sums;
 }
 
-nn::LossSums TrainingLoop::computeGradients(const data::Batch* batch, double weightSum, int64_t epoch) {
+void TrainingLoop::computeGradients(const data::Batch* batch, int64_t epoch) {
   TraceScope scope(context_.trace, "compute", "compute", &computeSeconds_);
-  if (batch == nullptr) {
-    gradients_.clear();
-    return {};
-  }
-  plan_->forward(inputOf(*batch, epoch), nn::Mode::kTraining);
-  nn::LossSums sums =
-      nn::softmaxCrossEntropy(plan_->logits(), labelsOf(*batch), weightsOf(*batch), weightSum, plan_->logitGradients());
-  if (weightSum > 0) {
+  if (batch == nullptr) return takePartWithoutRows(epoch);
+  bool divides = passes_ == 1;  // else the update does
+  double rows = static_cast<double>(batch->numRows);
+  plan_->forward(inputOf(*batch, epoch, divides ? rows / static_cast<double>(header_.rows) : rows),
+                 nn::Mode::kTraining);
+  objective_.compute(*plan_, *batch, divides ? header_.weights : ones_, own_.losses, metricSums_);
+  own_.rows = batch->numRows;
+  for (size_t i = 0; i < own_.weights.size(); ++i) own_.weights[i] = batch->targets[i].weightSum;
+  sums_ += own_;
+  if (!divides || header_.hasWeight()) {
     NoGradientSink sink;
     plan_->backward(sink);
   }
-  return sums;
 }
 
-// Returns the regularisation loss.
-double TrainingLoop::updateParameters(double gradientScale) {
+// The others' statistics wait for everybody.
+void TrainingLoop::takePartWithoutRows(int64_t epoch) {
+  gradients_.clear();
+  if (!context_.task.graph.synchronizesStatistics()) return;
+  plan_->forward({noInputs_, {}, 0, epoch, 0.0}, nn::Mode::kTraining);
+  for (size_t i = 0; i < objective_.numOutputs(); ++i) {
+    std::span<float> gradients = plan_->logitGradients(i).span();
+    std::fill(gradients.begin(), gradients.end(), 0.0f);
+  }
+  NoGradientSink sink;
+  if (header_.hasWeight()) plan_->backward(sink);
+}
+
+void TrainingLoop::checkFinite(int64_t epoch, int64_t step) const {
+  for (size_t i = 0; i < sums_.losses.size(); ++i) {
+    if (std::isfinite(sums_.losses[i])) continue;
+    std::string columns, output;
+    for (const std::string& name : context_.task.columns.features)
+      columns += (columns.empty() ? "'" : ", '") + name + "'";
+    if (sums_.losses.size() > 1) output = message(", output '", context_.task.training.heads[i].output.name, "'");
+    throw UserError(message("Loss is not finite: ", sums_.losses[i], output, ", epoch ", epoch, ", step ", step,
+                            ", lower the learning rate or look for NaN in column ", columns));
+  }
+}
+
+void TrainingLoop::updateParameters() {
   TraceScope scope(context_.trace, "update", "compute", &computeSeconds_);
+  double weight = *std::max_element(sums_.weights.begin(), sums_.weights.end());
+  if (weight <= 0) return;
+  followStatistics();
   std::span<float> parameters = context_.parameters.all();
   learningRate_ = updater_.learningRate(stepsPerEpoch_);
-  return updater_.step(parameters, gradients_.all().first(parameters.size()), stepsPerEpoch_, gradientScale);
+  double penalty = updater_.step(parameters, gradients_.all().first(parameters.size()), stepsPerEpoch_,
+                                 passes_ > 1 ? 1 / weight : 1.0);
+  penalties_ += penalty * static_cast<double>(sums_.rows);
+}
+
+// Running statistics came through the reduction in place of gradients, weighted by rows.
+void TrainingLoop::followStatistics() {
+  float scale = passes_ > 1 ? 1.0f / static_cast<float>(sums_.rows) : 1.0f;
+  for (const Statistic& statistic : statistics_) {
+    float* values = context_.parameters.all().data() + statistic.first;
+    const float* news = gradients_.all().data() + statistic.first;
+    for (size_t i = 0; i < statistic.size; ++i) {
+      values[i] = statistic.momentum * values[i] + (1 - statistic.momentum) * news[i] * scale;
+    }
+  }
+}
+
+void TrainingLoop::addPenalty(Measures& measures) const {
+  if (totals_.rows > 0) measures.loss += penalties_ / static_cast<double>(totals_.rows);
+}
+
+// Losses are summed over all workers already, metrics are here.
+Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSums) {
+  if (!metricSums.empty()) context_.communicator.allreduce(metricSums, timeout_);
+  Measures measures;
+  objective_.measure(sums.losses, sums.weights, metricSums, measures);
+  return measures;
 }
 
 // Ranks go through their validation rows side by side, so that a rank with few of them never waits past its deadline.
@@ -227,22 +299,25 @@ std::optional<Measures> TrainingLoop::evaluate() {
   validationBatches_.startEpoch(
       std::make_unique<data::OrderedRows>(data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));
   updater_.swapAverages(context_.parameters.all());
-  nn::LossSums totals;
+  StepSums part(objective_.numOutputs()), totals(objective_.numOutputs());
+  std::vector<double> metricSums(objective_.numMetricSums());
   double waiting = 1;
   while (waiting > 0) {
     context_.cancellation.throwIfCancelled();
     if (data::Batch* batch = validationBatches_.peek()) {
       plan_->forward(inputOf(*batch, 0), nn::Mode::kInference);
-      add(totals, nn::softmaxCrossEntropy(plan_->logits(), labelsOf(*batch), weightsOf(*batch), 1.0, {}));
+      objective_.compute(*plan_, *batch, {}, part.losses, metricSums);
+      for (size_t i = 0; i < part.weights.size(); ++i) part.weights[i] = batch->targets[i].weightSum;
+      totals += part;
       validationBatches_.pop();
     }
     waiting = validationBatches_.peek() == nullptr ? 0 : 1;
     context_.communicator.allreduce(std::span(&waiting, 1), timeout_);
   }
-  double sums[] = {totals.loss, totals.weight, static_cast<double>(totals.correct), static_cast<double>(totals.rows)};
-  context_.communicator.allreduce(sums, timeout_);
+  context_.communicator.allreduce(totals.losses, timeout_);
+  context_.communicator.allreduce(totals.weights, timeout_);
   validationBatches_.takeTimes();
-  Measures measures = measuresOf({sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])});
+  Measures measures = measured(totals, metricSums);
   measures.loss += updater_.regularisationLoss(context_.parameters.all());
   updater_.swapAverages(context_.parameters.all());
   return measures;

@@ -10,6 +10,7 @@
 #include "comm/CommThread.h"
 #include "data/Prefetcher.h"
 #include "nn/Plan.h"
+#include "train/Objective.h"
 #include "train/Progress.h"
 #include "train/StepTail.h"
 #include "train/TaskSpec.h"
@@ -33,6 +34,18 @@ struct LoopContext {
   StepRowsOfEpoch stepRows;  // empty: by the task's seed and shuffle
 };
 
+// Synchronised statistics, in the middle of a pass, while the comm thread is idle.
+class GroupReducer final : public Reducer {
+ public:
+  GroupReducer(comm::Communicator& communicator, comm::Timeout timeout)
+      : communicator_(communicator), timeout_(timeout) {}
+  void add(std::span<double> values) override { communicator_.allreduce(values, timeout_); }
+
+ private:
+  comm::Communicator& communicator_;
+  comm::Timeout timeout_;
+};
+
 class TrainingLoop {
  public:
   explicit TrainingLoop(LoopContext context);
@@ -46,10 +59,19 @@ class TrainingLoop {
  private:
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
-  StepHeader exchangeHeader(const data::Batch* batch);
-  nn::LossSums earlierPasses(int64_t epoch);
-  nn::LossSums computeGradients(const data::Batch* batch, double weightSum, int64_t epoch);
-  double updateParameters(double gradientScale);
+  // The batch's own header; nullptr: none.
+  void describe(const data::Batch* batch, StepHeader& header) const;
+  void exchangeHeader();
+  // All batches of a step but its last: their gradients wait, not divided yet, for those of the last.
+  void earlierPasses(int64_t epoch);
+  // Adds to the step's sums. A worker that has run out brings zeros.
+  void computeGradients(const data::Batch* batch, int64_t epoch);
+  void takePartWithoutRows(int64_t epoch);
+  void checkFinite(int64_t epoch, int64_t step) const;
+  void updateParameters();
+  void followStatistics();
+  void addPenalty(Measures& measures) const;
+  Measures measured(const StepSums& sums, std::span<double> metricSums);
   std::optional<Measures> evaluate();
   void checkEqualParameters(int64_t epoch);
   int64_t sumOverWorkers(int64_t value);
@@ -59,15 +81,32 @@ class TrainingLoop {
   int64_t batchSize_;
   Arena gradients_;  // with the StepTail behind the last slice
   StepTail tail_;
+  GroupReducer reducer_;
   std::unique_ptr<nn::Plan> plan_;
+  Objective objective_;
   int64_t passes_;     // batches of a step on this worker
   Arena accumulated_;  // gradients of a step's earlier passes
   optim::Updater updater_;
   comm::CommThread comm_;
   data::Prefetcher batches_;
   data::Prefetcher validationBatches_;
+  StepHeader header_;               // of the step under way, over all workers
+  StepHeader next_;                 // of the one after it
+  StepSums sums_;                   // of the step under way
+  StepSums totals_;                 // of the epoch, over all workers
+  std::vector<double> metricSums_;  // of the epoch, on this worker
+  Measures soFar_;
+  StepSums own_;              // of one pass
+  std::vector<double> ones_;  // by output: weight sums of passes that are divided later
+  std::vector<const float*> noInputs_;
+  struct Statistic {
+    size_t first, size;
+    float momentum;
+  };
+  std::vector<Statistic> statistics_;
   int64_t stepsPerEpoch_ = 1;
   double learningRate_ = 0;  // of the last step
+  double penalties_ = 0;     // of the epoch: regularisation loss times rows
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
   double computeSeconds_ = 0;

@@ -6,6 +6,7 @@
 layers.json    per case: logits, loss and the gradient of every parameter
 training.json  per optimizer, and with clipping, regularisers and averages: the loss of ten steps and the parameters
                after them
+losses.json    per loss, tail and kind of targets: the weighted mean and its gradient with respect to the logits
 
 Networks are given as network JSON, activations and parameters are channels last as in Keras. Inputs and parameters are
 rounded to three decimals, so that both sides read the same float32 values from short text. Dropout is recomputed here
@@ -20,6 +21,7 @@ import pathlib
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch_network import TorchNetwork
 
 FOLDER = pathlib.Path(__file__).parent
 MASK64 = (1 << 64) - 1
@@ -70,64 +72,17 @@ def dropout_mask(case, layer, size):
     return torch.from_numpy(mask)
 
 
-def pair(value):
-    return (value, value) if isinstance(value, int) else tuple(value)
-
-
-def same_padding(extent, window, stride):
-    total = max((-(-extent // stride) - 1) * stride + window - extent, 0)
-    return total // 2, total - total // 2
-
-
-def padded(x, layer, window, strides, value):
-    """x: [rows, channels, height, width]."""
-    if layer.get("padding", "valid") == "valid":
-        return x
-    top, bottom = same_padding(x.shape[2], window[0], strides[0])
-    left, right = same_padding(x.shape[3], window[1], strides[1])
-    return F.pad(x, (left, right, top, bottom), value=value)
-
-
-def activation(x, function):
-    return {"linear": lambda: x, "relu": lambda: F.relu(x), "softmax": lambda: F.softmax(x, -1)}[function]()
-
-
 def forward(case, parameters):
-    """Logits: the output before a final softmax. Images are [rows, height, width, channels] between the layers."""
-    x = torch.tensor(case["features"]).reshape([-1] + case["network"]["layers"][0]["shape"])
-    layers = case["network"]["layers"][1:]
-    for layer in layers:
-        kind, name, last = layer["kind"], layer["name"], layer is layers[-1]
-        function = layer.get("activation", "linear")
-        function = "linear" if last and function == "softmax" else function
-        if kind == "Conv2D":
-            window, strides = pair(layer["kernelSize"]), pair(layer.get("strides", 1))
-            x = padded(x.permute(0, 3, 1, 2), layer, window, strides, 0.0)
-            kernel = parameters[name + "/kernel"].permute(3, 2, 0, 1)
-            x = F.conv2d(x, kernel, parameters.get(name + "/bias"), stride=strides).permute(0, 2, 3, 1)
-            x = activation(x, function)
-        elif kind == "MaxPool2D":
-            window = pair(layer.get("poolSize", 2))
-            strides = pair(layer.get("strides", window))
-            x = padded(x.permute(0, 3, 1, 2), layer, window, strides, -math.inf)
-            x = F.max_pool2d(x, window, strides).permute(0, 2, 3, 1)
-        elif kind == "Dense":
-            x = x @ parameters[name + "/kernel"]
-            x = activation(x + parameters.get(name + "/bias", 0.0), function)
-        elif kind == "Dropout":
-            x = x * dropout_mask(case, layer, x[0].numel()).reshape(x.shape)
-        elif kind == "Flatten":
-            x = x.reshape(x.shape[0], -1)
-        elif kind == "Activation":
-            x = x if last and layer["function"] == "softmax" else activation(x, layer["function"])
-        else:
-            raise ValueError(kind)
-    return x
+    """Logits: the output before a final softmax; the statistics that batch normalisations saw."""
+    shape = case["network"]["layers"][0]["shape"]
+    network = TorchNetwork(case["network"], lambda name, *_: parameters[name], lambda *at: dropout_mask(case, *at))
+    logits = network({"input": torch.tensor(case["features"]).reshape([-1] + shape)})[0]
+    return logits, network.statistics
 
 
 def loss_of(case, parameters):
     """Weighted mean of the cross-entropies."""
-    logits, weights = forward(case, parameters), torch.tensor(case["weights"])
+    logits, weights = forward(case, parameters)[0], torch.tensor(case["weights"])
     losses = F.cross_entropy(logits, torch.tensor(case["labels"]), reduction="none")
     return logits, (losses * weights).sum() / weights.sum()
 
@@ -154,18 +109,21 @@ def make_case(name, shape, layers, classes, rows, random):
         "labels": random.integers(0, classes, rows).tolist(),
         "weights": np.round(random.uniform(0.5, 2.0, rows), 2).tolist(),
     }
-    parameters, probe = {}, dict(case)
-    for i, layer in enumerate(named):
-        if layer["kind"] not in ("Conv2D", "Dense"):
-            continue
-        probe["network"] = {"layers": named[:i]}
-        inputs = forward(probe, parameters).shape[-1]
-        units = layer.get("filters", layer.get("units"))
-        extents = [*pair(layer["kernelSize"]), inputs, units] if layer["kind"] == "Conv2D" else [inputs, units]
-        scale = 1.5 / math.sqrt(math.prod(extents[:-1]))
-        parameters[layer["name"] + "/kernel"] = torch.from_numpy(draw(*extents, scale=scale))
-        if layer.get("useBias", True):
-            parameters[layer["name"] + "/bias"] = torch.from_numpy(draw(units, scale=0.2))
+    if layers[0]["kind"] == "Embedding":
+        case["features"] = random.integers(0, layers[0]["inputDim"], rows * math.prod(shape)).astype(float).tolist()
+    parameters = {}
+
+    def parameter(name, extents, initial):
+        if name not in parameters:
+            scale = 0.2 if initial else 1.5 / math.sqrt(math.prod(extents[:-1]))
+            values = draw(*extents, scale=0.8 if name.endswith("/embeddings") else scale)
+            parameters[name] = torch.from_numpy(
+                np.round(values + (1 if initial == "ones" else 0), 3).astype(np.float32)
+            )
+        return parameters[name]
+
+    features = torch.tensor(case["features"]).reshape([-1] + shape)
+    TorchNetwork(case["network"], parameter)({"input": features})
     case["parameters"] = {
         key: [round(v, 3) for v in value.double().flatten().tolist()] for key, value in parameters.items()
     }
@@ -183,6 +141,10 @@ def conv(activation="linear", filters=4, kernel=3, **options):
 
 def pool(size=2, **options):
     return {"kind": "MaxPool2D", "poolSize": size, **options}
+
+
+def layer(kind, **options):
+    return {"kind": kind, **options}
 
 
 def dropout(rate):
@@ -208,7 +170,38 @@ LAYER_CASES = [
     ("softmaxInside", [6], [dense(4), function("softmax"), dense(3)]),
     ("dropoutAfterPooling", [8, 8, 1], [conv("relu"), pool(), dropout(0.25), *HEAD]),
     ("dropoutAfterLinear", [6], [dense(40), dropout(0.4), dense(3, "softmax")]),
-]
+    ("denseOnSteps", [3, 5], [dense(4, "relu"), *HEAD]),
+    ("convolutionDilated", [7, 7, 2], [conv("relu", dilationRate=2), *HEAD]),
+    ("convolutionDilatedSame", [6, 5, 2], [conv(dilationRate=2, padding="same"), *HEAD]),
+    ("convolutionGroups", [5, 5, 4], [conv("relu", filters=6, groups=2), *HEAD]),
+    ("convolutionOneDimension", [8, 3], [layer("Conv1D", filters=4, kernelSize=3, strides=2), *HEAD]),
+    ("depthwise", [5, 5, 3], [layer("DepthwiseConv2D", kernelSize=3, depthMultiplier=2, padding="same"), *HEAD]),
+    ("averagePooling", [6, 6, 2], [conv("relu"), layer("AveragePool2D", poolSize=2), *HEAD]),
+    ("averagePoolingSame", [7, 5, 2], [conv(), layer("AveragePool2D", poolSize=3, strides=2, padding="same"), *HEAD]),
+    ("poolingOneDimension", [9, 2], [layer("MaxPool1D"), layer("AveragePool1D"), *HEAD]),
+    ("globalAverage", [5, 4, 2], [conv("relu"), layer("GlobalAveragePool2D"), dense(3)]),
+    ("globalMax", [5, 4, 2], [conv(), layer("GlobalMaxPool2D"), dense(3)]),
+    ("batchNormalization", [5, 5, 2], [conv(filters=8), layer("BatchNormalization", epsilon=0.01), function("relu"), *HEAD]),
+    ("batchNormalizationOfRows", [6], [dense(5), layer("BatchNormalization", epsilon=0.01, scale=False), dense(3)]),
+    ("layerNormalization", [3, 6], [dense(5), layer("LayerNormalization"), *HEAD]),
+    ("shaping", [12], [dense(12, "tanh"), layer("Reshape", targetShape=[3, 2, 2]),
+                       layer("ZeroPadding2D", padding=[[1, 0], [2, 1]]), layer("Rescaling", scale=0.5, offset=-1), *HEAD]),
+    ("embedding", [4], [layer("Embedding", inputDim=5, outputDim=3), *HEAD]),
+    ("lstm", [4], [layer("Embedding", inputDim=4, outputDim=3, maskZero=True), layer("LSTM", units=4), dense(3)]),
+    ("lstmSequences", [4], [layer("Embedding", inputDim=3, outputDim=3, maskZero=True),
+                            layer("LSTM", units=3, returnSequences=True, bidirectional=True), *HEAD]),
+    ("lstmBackwards", [4, 2], [layer("LSTM", units=3, goBackwards=True, useBias=False), dense(3)]),
+    ("gru", [4], [layer("Embedding", inputDim=4, outputDim=3, maskZero=True), layer("GRU", units=4), dense(3)]),
+    ("gruSequences", [4, 2], [layer("GRU", units=3, returnSequences=True, bidirectional=True), *HEAD]),
+    ("add", [5, 5, 2], [conv(filters=2, padding="same", name="a"), conv("relu", filters=2, padding="same", name="b"),
+                        layer("Add", inputs=["a", "b", "input"]), function("relu"), *HEAD]),
+    ("multiply", [6], [dense(5, "sigmoid", name="a"), dense(5, name="b", inputs=["input"]),
+                       layer("Multiply", inputs=["a", "b"]), dense(3)]),
+    ("concatenate", [6], [dense(5, name="a"), layer("Concatenate", inputs=["input", "a"]), dense(3)]),
+    ("shared", [5], [dense(5, "tanh", name="a"), dense(5, name="b", sharedWith="a"), dense(3)]),
+    *((name, [6], [dense(8), function(name), dense(3)])
+      for name in ("leaky_relu", "elu", "gelu", "silu", "sigmoid", "tanh", "softplus")),
+]  # fmt: skip
 
 
 def write_layers():
@@ -220,6 +213,9 @@ def write_layers():
         logits, loss = loss_of(case, parameters)
         loss.backward()
         case |= {"logits": listed(logits), "loss": float(f"{loss.item():.8g}")}
+        for name, (mean, variance) in forward(case, parameters)[1].items():
+            parameters[name + "/moving_mean"].grad = mean.detach()
+            parameters[name + "/moving_variance"].grad = variance.detach()
         case["gradients"] = {key: listed(value.grad) for key, value in parameters.items()}
         cases.append(case)
     save("layers.json", {"cases": cases})
@@ -351,6 +347,92 @@ def write_training():
     save("training.json", case)
 
 
+# Loss, tail, shape of the output, whether targets are vectors instead of class indices.
+LOSS_CASES = [
+    *[
+        ({"kind": kind, "labelSmoothing": smoothing}, "softmax", [classes], vectors)
+        for kind, vectors in [
+            ("categorical_crossentropy", False),
+            ("categorical_crossentropy", True),
+            ("sparse_categorical_crossentropy", False),
+        ]
+        for smoothing in (0.0, 0.1)
+        for classes in (2, 7, 17)
+    ],
+    ({"kind": "categorical_crossentropy"}, "sigmoid", [5], False),
+    ({"kind": "categorical_crossentropy"}, "sigmoid", [5], True),
+    ({"kind": "categorical_crossentropy", "fromLogits": True}, "linear", [3], False),
+    ({"kind": "categorical_crossentropy", "labelSmoothing": 0.2}, "softmax", [4, 3], True),
+    ({"kind": "binary_crossentropy"}, "sigmoid", [1], True),
+    ({"kind": "binary_crossentropy", "labelSmoothing": 0.1}, "sigmoid", [6], True),
+    ({"kind": "binary_crossentropy", "fromLogits": True}, "linear", [3], True),
+    ({"kind": "binary_crossentropy"}, "sigmoid", [3], False),
+    ({"kind": "binary_crossentropy"}, "softmax", [3], True),
+    *[
+        (loss, tail, shape, vectors)
+        for loss in ("mse", "mae", "huber", {"kind": "huber", "delta": 0.25})
+        for tail, shape, vectors in [
+            ("linear", [1], True),
+            ("linear", [9], True),
+            ("sigmoid", [3], True),
+            ("softmax", [9], False),
+            ("softmax", [3, 4], True),
+        ]
+    ],
+]
+
+
+def loss_values(loss, tail, logits, target):
+    """One loss a row; `target` holds class indices or, as doubles, vectors."""
+    options = {"kind": loss} if isinstance(loss, str) else loss
+    kind, smoothing = options["kind"], options.get("labelSmoothing", 0.0)
+    classes = logits.shape[-1]
+    vector = F.one_hot(target, classes).double() if target.dtype == torch.int64 else target.double()
+    prediction = {"linear": lambda x: x, "sigmoid": torch.sigmoid, "softmax": lambda x: F.softmax(x, -1)}[tail](logits)
+    if "categorical" in kind and tail == "sigmoid":
+        values = -(vector * torch.log(prediction / prediction.sum(-1, keepdim=True))).sum(-1)
+    elif "categorical" in kind:
+        flat = logits.reshape(-1, classes)
+        wanted = target if target.dtype == torch.int64 else vector.reshape(-1, classes)
+        values = F.cross_entropy(flat, wanted, reduction="none", label_smoothing=smoothing)
+    elif kind == "binary_crossentropy":
+        vector = vector * (1 - smoothing) + smoothing / 2
+        if tail == "softmax":
+            values = F.binary_cross_entropy(prediction, vector, reduction="none")
+        else:
+            values = F.binary_cross_entropy_with_logits(logits, vector, reduction="none")
+    elif kind == "mse":
+        values = F.mse_loss(prediction, vector, reduction="none")
+    elif kind == "mae":
+        values = F.l1_loss(prediction, vector, reduction="none")
+    else:
+        values = F.huber_loss(prediction, vector, reduction="none", delta=options.get("delta", 1.0))
+    return values.reshape(logits.shape[0], -1).mean(-1)
+
+
+def write_losses():
+    cases, rows = [], 5
+    for index, (loss, tail, shape, vectors) in enumerate(LOSS_CASES):
+        random = np.random.default_rng(100 + index)
+        kind = loss if isinstance(loss, str) else loss["kind"]
+        logits = np.round(random.uniform(-3, 3, [rows, *shape]), 3)
+        if not vectors:
+            target = torch.tensor(random.integers(0, shape[-1], rows))
+        elif "categorical" in kind:
+            shares = random.uniform(0, 1, [rows, *shape])
+            target = torch.tensor(np.round(shares / shares.sum(-1, keepdims=True), 3))
+        else:
+            target = torch.tensor(np.round(random.uniform(0, 1, [rows, *shape]), 3))
+        weights = torch.tensor(np.round(random.uniform(0.5, 2.0, rows), 2))
+        parameter = torch.tensor(logits, requires_grad=True)
+        mean = (loss_values(loss, tail, parameter, target) * weights).sum() / weights.sum()
+        mean.backward()
+        case = {"loss": loss, "tail": tail, "shape": shape, "logits": logits.flatten().tolist()}
+        case |= {("values" if vectors else "classes"): target.flatten().tolist(), "weights": weights.tolist()}
+        cases.append(case | {"mean": float(f"{mean.item():.10g}"), "gradients": listed(parameter.grad)})
+    save("losses.json", {"cases": cases})
+
+
 def save(name, content):
     (FOLDER / name).write_text(json.dumps(content, separators=(",", ":")) + "\n")
     print(f"{name}: {(FOLDER / name).stat().st_size} bytes")
@@ -360,3 +442,4 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     write_layers()
     write_training()
+    write_losses()

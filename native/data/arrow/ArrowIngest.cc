@@ -5,13 +5,13 @@
 #include <arrow/c/bridge.h>
 
 #include <cmath>
+#include <deque>
 #include <optional>
 
 #include "base/Error.h"
 #include "base/Names.h"
-#include "data/arrow/FeatureColumn.h"
 #include "data/arrow/NumberColumn.h"
-#include "data/arrow/RowPlace.h"
+#include "data/arrow/TargetColumn.h"
 
 namespace bloomery::data {
 
@@ -40,16 +40,6 @@ T valueOf(arrow::Result<T> result, const char* what) {
   return std::move(result).ValueUnsafe();
 }
 
-int32_t readLabel(const NumberColumn& labels, int64_t row, int64_t classes, const RowPlace& place) {
-  if (labels.isNull(row)) throw UserError(message("Label is null: ", place));
-  double label = labels.value(row);
-  if (std::trunc(label) != label) throw UserError(message("Label is not a whole number: ", label, ", ", place));
-  if (!(label >= 0 && label < static_cast<double>(classes))) {
-    throw UserError(message("Label out of range: ", label, ", classes: ", classes, ", ", place));
-  }
-  return static_cast<int32_t>(label);
-}
-
 float readWeight(const NumberColumn& weights, int64_t row, const RowPlace& place) {
   if (weights.isNull(row)) throw UserError(message("Weight is null: ", place));
   float weight = static_cast<float>(weights.value(row));
@@ -71,15 +61,16 @@ struct ArrowIngest::State {
   int indexOf(const std::string& column) const;
   int numberIndexOf(const std::string& column, const char* what) const;
 
+  // How the training store keeps a target; the validation store keeps it likewise.
+  bool isClass(size_t target) const { return training->format().targets[target].isClass; }
+
   IngestColumns columns;
-  RowFormat format;
-  int64_t classes;
+  std::vector<TargetRule> rules;
   RowStore* training;
   RowStore* validation;
 
   std::shared_ptr<arrow::Schema> schema;
-  int featuresIndex = -1;
-  int labelIndex = -1;
+  std::vector<int> featureIndices, targetIndices;
   int weightIndex = -1;
   int validationIndex = -1;
 };
@@ -102,14 +93,16 @@ int ArrowIngest::State::numberIndexOf(const std::string& column, const char* wha
   return index;
 }
 
-ArrowIngest::ArrowIngest(IngestColumns columns, RowFormat format, int64_t classes, RowStore* training,
-                         RowStore* validation)
+ArrowIngest::ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, RowStore* training, RowStore* validation)
     : state_(std::make_unique<State>()) {
   check(training != nullptr, "No store for rows");
   check(columns.validation.empty() || validation != nullptr, "No store for validation rows");
+  check(columns.features.size() == training->format().features.size(),
+        "Columns do not fit the store's features: ", columns.features.size());
+  check(columns.targets.size() == training->format().targets.size() && columns.targets.size() == rules.size(),
+        "Columns do not fit the store's targets: ", columns.targets.size(), ", rules: ", rules.size());
   state_->columns = std::move(columns);
-  state_->format = std::move(format);
-  state_->classes = classes;
+  state_->rules = std::move(rules);
   state_->training = training;
   state_->validation = validation;
 }
@@ -120,10 +113,22 @@ void ArrowIngest::schema(void* arrowSchema) {
   Releaser<ArrowSchema> source(arrowSchema);
   State& state = *state_;
   state.schema = valueOf(arrow::ImportSchema(source.taken), "Arrow schema cannot be imported");
-  state.featuresIndex = state.indexOf(state.columns.features);
-  check(state.featuresIndex >= 0, "No features column is named");
-  FeatureColumn::checkField(*state.schema->field(state.featuresIndex), state.format);
-  state.labelIndex = state.numberIndexOf(state.columns.label, "label");
+  state.featureIndices.clear();
+  for (size_t input = 0; input < state.columns.features.size(); ++input) {
+    int index = state.indexOf(state.columns.features[input]);
+    check(index >= 0, "No features column is named for input ", input);
+    FeatureColumn::checkField(*state.schema->field(index), state.training->format().features[input], kFeatureWords);
+    state.featureIndices.push_back(index);
+  }
+  state.targetIndices.clear();
+  for (size_t target = 0; target < state.columns.targets.size(); ++target) {
+    int index = state.indexOf(state.columns.targets[target]);
+    check(index >= 0, "No label column is named for output ", target);
+    bool isClass = TargetColumn::isClass(*state.schema->field(index), state.rules[target]);
+    state.training->settleTarget(target, isClass);
+    if (state.validation != nullptr) state.validation->settleTarget(target, isClass);
+    state.targetIndices.push_back(index);
+  }
   state.weightIndex = state.numberIndexOf(state.columns.weight, "weight");
   state.validationIndex = state.indexOf(state.columns.validation);
   if (state.validationIndex >= 0) {
@@ -149,17 +154,29 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   const auto& arrays = batch->columns();
   auto array = [&](int index) { return index < 0 ? nullptr : arrays[static_cast<size_t>(index)].get(); };
   auto numbers = [&](int index) { return index < 0 ? std::nullopt : std::make_optional<NumberColumn>(*array(index)); };
-  FeatureColumn features(*array(state.featuresIndex), state.format);
-  std::optional<NumberColumn> labels = numbers(state.labelIndex), weights = numbers(state.weightIndex);
+  std::vector<FeatureColumn> features;
+  for (size_t input = 0; input < state.featureIndices.size(); ++input) {
+    features.emplace_back(*array(state.featureIndices[input]), state.training->format().features[input], kFeatureWords);
+  }
+  std::deque<TargetColumn> targets;  // they do not move
+  for (size_t target = 0; target < state.targetIndices.size(); ++target) {
+    targets.emplace_back(*array(state.targetIndices[target]), state.rules[target], state.isClass(target));
+  }
+  std::optional<NumberColumn> weights = numbers(state.weightIndex);
   const auto* indicators = static_cast<const arrow::BooleanArray*>(array(state.validationIndex));
   for (int64_t i = 0; i < batch->num_rows(); ++i) {
     auto place = [&](const std::string& column) { return RowPlace{column, firstRow + i, partition}; };
     bool forValidation = indicators != nullptr && readValidation(*indicators, i, place(state.columns.validation));
-    int32_t label = labels ? readLabel(*labels, i, state.classes, place(state.columns.label)) : 0;
     float weight = weights ? readWeight(*weights, i, place(state.columns.weight)) : 1.0f;
     RowStore& store = forValidation ? *state.validation : *state.training;
-    std::byte* row = store.append(makeRowId(partition, firstRow + i), label, weight);
-    features.copy(i, row, place(state.columns.features));
+    store.append(makeRowId(partition, firstRow + i), weight);
+    int64_t row = store.numRows() - 1;
+    for (size_t target = 0; target < targets.size(); ++target) {
+      targets[target].copy(i, store, row, target, place(state.columns.targets[target]));
+    }
+    for (size_t input = 0; input < features.size(); ++input) {
+      features[input].copy(i, store.features(row, input), place(state.columns.features[input]));
+    }
   }
 }
 

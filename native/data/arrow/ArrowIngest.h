@@ -6,26 +6,36 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/RowStore.h"
 
 namespace bloomery::data {
 
+// What the targets of one output may be. A column of numbers holds class indices where those are taken, else values.
+struct TargetRule {
+  Shape shape = {1};           // of the output
+  bool takesClass = true;      // whole numbers in [0, elements of the shape)
+  bool takesValues = false;    // one number for each element
+  bool probabilities = false;  // values must lie in 0..1, else they must be finite
+};
+
 struct IngestColumns {
-  std::string features;
-  std::string label;       // empty: features only (prediction)
-  std::string weight;      // empty: every row weighs 1
-  std::string validation;  // empty: no row is for validation
+  std::vector<std::string> features;  // by input
+  std::vector<std::string> targets;   // by output; empty: features only (prediction)
+  std::string weight = {};            // empty: every row weighs 1
+  std::string validation = {};        // empty: no row is for validation
 };
 
 class ArrowIngest {
  public:
-  // classes: labels must be whole numbers in [0, classes). The stores are borrowed; `validation` may be nullptr when
-  // no validation column is named.
-  ArrowIngest(IngestColumns columns, RowFormat format, int64_t classes, RowStore* training, RowStore* validation);
+  // rules: one for each target column. The stores are borrowed and have a feature for each features column and a
+  // target for each target column; `validation` may be nullptr when no validation column is named.
+  ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, RowStore* training, RowStore* validation);
   ~ArrowIngest();
 
-  // Address of a C ArrowSchema, consumed (released) here. UserError when a column is missing or of a wrong type.
+  // Address of a C ArrowSchema, consumed (released) here; settles how the stores keep their targets. UserError when a
+  // column is missing or of a wrong type.
   void schema(void* arrowSchema);
   // Address of a C ArrowArray (a struct of the columns), copied and released before this returns, also on failure.
   void ingest(void* arrowArray, int partition, int64_t firstRow);

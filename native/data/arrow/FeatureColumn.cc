@@ -10,8 +10,30 @@ namespace bloomery::data {
 
 namespace {
 
-std::string shapeOf(const RowFormat& format) {
-  return format.shape.rank() > 0 ? format.shape.toString() : Shape{format.featuresPerRow}.toString();
+std::string shapeOf(const FeatureFormat& format) {
+  return format.shape.rank() > 0 ? format.shape.toString() : Shape{format.count}.toString();
+}
+
+// Calls `function` with a value of the C++ type that stands for this type.
+template <typename Function>
+auto withType(DType type, Function function) {
+  switch (type) {
+    case DType::kFloat32:
+      return function(float{});
+    case DType::kFloat64:
+      return function(double{});
+    case DType::kUint8:
+      return function(uint8_t{});
+    case DType::kInt8:
+      return function(int8_t{});
+    case DType::kInt16:
+      return function(int16_t{});
+    case DType::kInt32:
+      return function(int32_t{});
+    case DType::kInt64:
+      return function(int64_t{});
+  }
+  throw InternalError(message("Unknown element type: ", static_cast<int>(type)));
 }
 
 // Whether `value` arrives as itself; a float may round, a whole number may not change.
@@ -49,11 +71,16 @@ int64_t convertAll(const void* from, int64_t count, std::byte* to) {
 
 }  // namespace
 
-void FeatureColumn::checkField(const arrow::Field& field, const RowFormat& format) {
+const ColumnWords kFeatureWords{"features", "Features are null", "Feature",
+                                "binary, an array of numbers or, for a single feature, a number",
+                                "give the Input another dtype or cast the column"};
+const ColumnWords kTargetWords{"label", "Label is null", "Label", "a number or an array of numbers", "cast the column"};
+
+void FeatureColumn::checkField(const arrow::Field& field, const FeatureFormat& format, const ColumnWords& words) {
   const arrow::DataType& type = *field.type();
   auto wrongLength = [&](int64_t found, const char* unit, size_t wanted) {
     throw UserError(message("Wrong length of column '", field.name(), "': ", found, " ", unit, " a row, wanted ",
-                            wanted, " for shape ", shapeOf(format), " of ", nameOf(format.featureType)));
+                            wanted, " for shape ", shapeOf(format), " of ", nameOf(format.type)));
   };
   switch (type.id()) {
     case arrow::Type::BINARY:
@@ -61,7 +88,7 @@ void FeatureColumn::checkField(const arrow::Field& field, const RowFormat& forma
       return;
     case arrow::Type::FIXED_SIZE_BINARY: {
       int width = static_cast<const arrow::FixedSizeBinaryType&>(type).byte_width();
-      if (static_cast<size_t>(width) != format.rowBytes()) wrongLength(width, "bytes", format.rowBytes());
+      if (static_cast<size_t>(width) != format.bytes()) wrongLength(width, "bytes", format.bytes());
       return;
     }
     case arrow::Type::LIST:
@@ -71,19 +98,20 @@ void FeatureColumn::checkField(const arrow::Field& field, const RowFormat& forma
     case arrow::Type::FIXED_SIZE_LIST: {
       if (!isNumber(*type.field(0)->type())) break;
       int length = static_cast<const arrow::FixedSizeListType&>(type).list_size();
-      if (length != format.featuresPerRow) wrongLength(length, "values", static_cast<size_t>(format.featuresPerRow));
+      if (length != format.count) wrongLength(length, "values", static_cast<size_t>(format.count));
       return;
     }
     default:
       if (!isNumber(type)) break;
-      if (format.featuresPerRow != 1) wrongLength(1, "value", static_cast<size_t>(format.featuresPerRow));
+      if (format.count != 1) wrongLength(1, "value", static_cast<size_t>(format.count));
       return;
   }
-  throw UserError(message("Wrong type of features column '", field.name(), "': ", type.ToString(),
-                          ", wanted binary, an array of numbers or, for a single feature, a number"));
+  throw UserError(message("Wrong type of ", words.column, " column '", field.name(), "': ", type.ToString(),
+                          ", wanted ", words.wanted));
 }
 
-FeatureColumn::FeatureColumn(const arrow::Array& array, const RowFormat& format) : array_(array), format_(format) {
+FeatureColumn::FeatureColumn(const arrow::Array& array, const FeatureFormat& format, const ColumnWords& words)
+    : array_(array), format_(format), words_(words) {
   const arrow::Array* values = &array;
   switch (array.type_id()) {
     case arrow::Type::BINARY: {
@@ -127,29 +155,13 @@ FeatureColumn::FeatureColumn(const arrow::Array& array, const RowFormat& format)
   }
   numbers_.emplace(*values);
   numberBytes_ = withNumberType(*values->type(), [](auto zero) { return sizeof(zero); });
-  convert_ = converter(*values->type(), format.featureType);
+  convert_ = converter(*values->type(), format.type);
 }
 
 FeatureColumn::Convert FeatureColumn::converter(const arrow::DataType& from, DType to) {
   return withNumberType(from, [&](auto zero) -> Convert {
     using From = decltype(zero);
-    switch (to) {
-      case DType::kFloat32:
-        return convertAll<From, float>;
-      case DType::kFloat64:
-        return convertAll<From, double>;
-      case DType::kUint8:
-        return convertAll<From, uint8_t>;
-      case DType::kInt8:
-        return convertAll<From, int8_t>;
-      case DType::kInt16:
-        return convertAll<From, int16_t>;
-      case DType::kInt32:
-        return convertAll<From, int32_t>;
-      case DType::kInt64:
-        return convertAll<From, int64_t>;
-    }
-    throw InternalError(message("Unknown element type: ", static_cast<int>(to)));
+    return withType(to, [](auto result) -> Convert { return convertAll<From, decltype(result)>; });
   });
 }
 
@@ -162,36 +174,50 @@ FeatureColumn::Range FeatureColumn::rangeOf(int64_t row) const {
 }
 
 void FeatureColumn::copy(int64_t row, std::byte* to, const RowPlace& place) const {
-  if (array_.IsNull(row)) throw UserError(message("Features are null: ", place));
+  if (array_.IsNull(row)) throw UserError(message(words_.areNull, ": ", place));
   Range range = rangeOf(row);
   numbers_ ? copyNumbers(range, to, place) : copyBytes(range, to, place);
+  if (format_.indexLimit > 0) checkIndices(to, place);
+}
+
+void FeatureColumn::checkIndices(const std::byte* values, const RowPlace& place) const {
+  withType(format_.type, [&](auto zero) {
+    for (int64_t i = 0; i < format_.count; ++i) {
+      decltype(zero) value;
+      std::memcpy(&value, values + static_cast<size_t>(i) * sizeof(value), sizeof(value));
+      double index = static_cast<double>(value);
+      if (index >= 0 && index < static_cast<double>(format_.indexLimit) && std::trunc(index) == index) continue;
+      throw UserError(message("Index out of range: ", index, ", wanted a whole number below ", format_.indexLimit,
+                              ", element ", i, ", ", place));
+    }
+  });
 }
 
 void FeatureColumn::copyBytes(Range range, std::byte* to, const RowPlace& place) const {
-  if (range.length != static_cast<int64_t>(format_.rowBytes())) {
-    throw UserError(message("Wrong length of binary value: ", range.length, " bytes, wanted ", format_.rowBytes(),
-                            " for shape ", shapeOf(format_), " of ", nameOf(format_.featureType), ", ", place));
+  if (range.length != static_cast<int64_t>(format_.bytes())) {
+    throw UserError(message("Wrong length of binary value: ", range.length, " bytes, wanted ", format_.bytes(),
+                            " for shape ", shapeOf(format_), " of ", nameOf(format_.type), ", ", place));
   }
-  std::memcpy(to, bytes_ + range.begin, format_.rowBytes());
+  std::memcpy(to, bytes_ + range.begin, format_.bytes());
 }
 
 void FeatureColumn::copyNumbers(Range range, std::byte* to, const RowPlace& place) const {
-  if (range.length != format_.featuresPerRow) {
-    throw UserError(message("Wrong length of array: ", range.length, " values, wanted ", format_.featuresPerRow,
-                            " for shape ", shapeOf(format_), ", ", place));
+  if (range.length != format_.count) {
+    throw UserError(message("Wrong length of array: ", range.length, " values, wanted ", format_.count, " for shape ",
+                            shapeOf(format_), ", ", place));
   }
   if (numbers_->hasNulls()) {
     for (int64_t i = 0; i < range.length; ++i) {
-      if (numbers_->isNull(range.begin + i)) throw UserError(message("Feature is null: element ", i, ", ", place));
+      if (numbers_->isNull(range.begin + i))
+        throw UserError(message(words_.element, " is null: element ", i, ", ", place));
     }
   }
   const auto* from =
       static_cast<const std::byte*>(numbers_->values()) + static_cast<size_t>(range.begin) * numberBytes_;
   int64_t bad = convert_(from, range.length, to);
   if (bad >= 0) {
-    throw UserError(message("Feature does not fit ", nameOf(format_.featureType), ": ",
-                            numbers_->value(range.begin + bad), ", element ", bad, ", ", place,
-                            "; give the Input another dtype or cast the column"));
+    throw UserError(message(words_.element, " does not fit ", nameOf(format_.type), ": ",
+                            numbers_->value(range.begin + bad), ", element ", bad, ", ", place, "; ", words_.advice));
   }
 }
 

@@ -1,7 +1,7 @@
 // Activations that are layers of their own.
 #include <algorithm>
 
-#include "nn/Loss.h"
+#include "nn/Softmax.h"
 #include "nn/dnnl/LayerPlans.h"
 
 namespace bloomery::nn {

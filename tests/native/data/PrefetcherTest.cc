@@ -11,6 +11,7 @@
 #include "base/AllocationCounter.h"
 #include "base/Error.h"
 #include "base/NamedThread.h"
+#include "data/Formats.h"
 
 namespace bloomery::data {
 namespace {
@@ -20,11 +21,11 @@ using std::chrono::milliseconds;
 
 class PrefetcherTest : public testing::Test {
  protected:
-  PrefetcherTest() : rows_({DType::kUint8, 4}) {
+  PrefetcherTest() : rows_(oneClass(DType::kUint8, 4)) {
     for (uint64_t id = 0; id < 1000; ++id) std::memset(rows_.append(id, 0, 1), static_cast<int>(id % 256), 4);
   }
   Prefetcher prefetcher(int64_t batchSize, int depth) {
-    return Prefetcher(rows_, 1.0, batchSize, depth, cancellation_, trace_);
+    return Prefetcher(rows_, batchSize, depth, cancellation_, trace_);
   }
   std::unique_ptr<StepRows> epoch(int64_t number, int64_t batchSize) const {
     return std::make_unique<OrderedRows>(Order(rows_.numRows(), 100, 5, number, true), batchSize);
@@ -66,7 +67,7 @@ TEST_F(PrefetcherTest, bringsEveryRowOncePerEpochInOrder) {
         ASSERT_EQ(batches.peek(), batch);
         for (int64_t i = 0; i < batch->numRows; ++i, ++position) {
           ASSERT_EQ(batch->rowIds[static_cast<size_t>(i)], static_cast<uint64_t>(order.at(position)));
-          ASSERT_EQ(batch->features.all()[static_cast<size_t>(i) * 4], static_cast<float>(order.at(position) % 256));
+          ASSERT_EQ(batch->features[0].all()[static_cast<size_t>(i) * 4], static_cast<float>(order.at(position) % 256));
         }
         batches.pop();
       }
@@ -106,8 +107,8 @@ TEST_F(PrefetcherTest, worksAheadAsFarAsItHasRoom) {
 }
 
 TEST_F(PrefetcherTest, anEpochOfAnEmptyStoreEndsAtOnce) {
-  RowStore none({DType::kUint8, 4});
-  Prefetcher batches(none, 1.0, 8, 2, cancellation_, trace_);
+  RowStore none(oneClass(DType::kUint8, 4));
+  Prefetcher batches(none, 8, 2, cancellation_, trace_);
   EXPECT_EQ(batches.peek(), nullptr);
   for (int64_t number = 1; number <= 3; ++number) {
     batches.startEpoch(std::make_unique<OrderedRows>(Order(0, 100, 5, number, true), 8));

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "data/Formats.h"
 
 namespace bloomery::data {
 namespace {
@@ -16,19 +17,19 @@ TEST(RowStore, givesBackWhatWasAppended) {
   } cases[] = {{DType::kUint8, 784}, {DType::kUint8, 1},     {DType::kFloat32, 50},
                {DType::kFloat64, 3}, {DType::kInt16, 12345}, {DType::kInt64, 200000}};
   for (const auto& one : cases) {
-    RowStore rows({one.type, one.features});
+    RowStore rows(oneClass(one.type, one.features));
     const int64_t count = std::min<int64_t>(3 * rows.rowsPerBlock() + 1, 5000);
     for (int64_t row = 0; row < count; ++row) {
       auto number = static_cast<uint64_t>(row);
       std::byte* place = rows.append(number << 40, static_cast<int32_t>(row % 10), static_cast<float>(row) / 2);
-      std::memset(place, static_cast<int>(row % 251), rows.format().rowBytes());
+      std::memset(place, static_cast<int>(row % 251), rows.format().features[0].bytes());
     }
     ASSERT_EQ(rows.numRows(), count);
     for (int64_t row = 0; row < count; ++row) {
       ASSERT_EQ(rows.rowId(row), static_cast<uint64_t>(row) << 40);
       ASSERT_EQ(rows.label(row), static_cast<int32_t>(row % 10));
       ASSERT_EQ(rows.weight(row), static_cast<float>(row) / 2);
-      for (size_t at : {size_t{0}, rows.format().rowBytes() - 1}) {
+      for (size_t at : {size_t{0}, rows.format().features[0].bytes() - 1}) {
         ASSERT_EQ(rows.features(row)[at], static_cast<std::byte>(row % 251));
       }
     }
@@ -36,7 +37,7 @@ TEST(RowStore, givesBackWhatWasAppended) {
 }
 
 TEST(RowStore, rowsNeverMove) {
-  RowStore rows({DType::kFloat32, 100});
+  RowStore rows(oneClass(DType::kFloat32, 100));
   std::vector<std::byte*> places;
   for (uint64_t id = 0; id < 20000; ++id) places.push_back(rows.append(id, 0, 1));
   for (size_t row = 0; row < places.size(); ++row) ASSERT_EQ(rows.features(static_cast<int64_t>(row)), places[row]);
@@ -44,7 +45,7 @@ TEST(RowStore, rowsNeverMove) {
 
 TEST(RowStore, featuresAreAlignedForTheirType) {
   for (int64_t features : {1, 3, 7, 13}) {
-    RowStore rows({DType::kFloat64, features});
+    RowStore rows(oneClass(DType::kFloat64, features));
     for (uint64_t id = 0; id < 100; ++id) {
       ASSERT_EQ(reinterpret_cast<uintptr_t>(rows.append(id, 0, 1)) % alignof(double), 0u);
     }
@@ -53,17 +54,17 @@ TEST(RowStore, featuresAreAlignedForTheirType) {
 
 TEST(RowStore, blockIsAMebibyteWhateverTheRows) {
   for (int64_t features : {1, 10, 784, 4096, 100000}) {
-    RowStore rows({DType::kUint8, features});
+    RowStore rows(oneClass(DType::kUint8, features));
     rows.append(0, 0, 1);
     EXPECT_LE(rows.memoryBytes(), (1u << 20) + 256) << features;
     EXPECT_GE(rows.memoryBytes(), (1u << 20) * 9 / 10) << features;
   }
-  RowStore large({DType::kFloat32, 1 << 20});  // one row is more than a block
+  RowStore large(oneClass(DType::kFloat32, 1 << 20));  // one row is more than a block
   EXPECT_EQ(large.rowsPerBlock(), 1);
 }
 
 TEST(RowStore, memoryGrowsByBlocksAndIsKeptByClear) {
-  RowStore rows({DType::kUint8, 784});
+  RowStore rows(oneClass(DType::kUint8, 784));
   EXPECT_EQ(rows.memoryBytes(), 0u);
   rows.append(0, 0, 1);
   const size_t block = rows.memoryBytes();
@@ -80,7 +81,42 @@ TEST(RowStore, memoryGrowsByBlocksAndIsKeptByClear) {
   EXPECT_EQ(rows.rowId(count - 1), 7u);
 }
 
-TEST(RowStore, refusesRowsWithoutFeatures) { EXPECT_THROW(RowStore({DType::kUint8, 0}), InternalError); }
+TEST(RowStore, refusesRowsWithoutFeatures) { EXPECT_THROW(RowStore(oneClass(DType::kUint8, 0)), InternalError); }
+
+TEST(RowStore, blocksOfOneInputAndOneClassHoldTheRowsTheyAlwaysDid) {
+  EXPECT_EQ(RowStore(oneClass(DType::kUint8, 784)).rowsPerBlock(), (1 << 20) / (784 + 16));
+  EXPECT_EQ(RowStore(oneClass(DType::kFloat32, 50)).rowsPerBlock(), (1 << 20) / (200 + 16));
+}
+
+TEST(RowStore, keepsSeveralInputsAndTargets) {
+  RowStore rows({{{DType::kUint8, 3}, {DType::kFloat32, 5}}, {{4, true}, {6, false}}});
+  EXPECT_EQ(rows.rowsPerBlock(), (1 << 20) / (3 + 20 + 4 + 24 + 12));
+  const int64_t count = 2 * rows.rowsPerBlock() + 1;
+  for (int64_t row = 0; row < count; ++row) {
+    rows.append(static_cast<uint64_t>(row), 2.0f);
+    std::memset(rows.features(row, 0), static_cast<int>(row % 251), 3);
+    reinterpret_cast<float*>(rows.features(row, 1))[4] = static_cast<float>(row);
+    rows.setLabel(row, 0, static_cast<int32_t>(row % 4));
+    for (size_t i = 0; i < 6; ++i) rows.values(row, 1)[i] = static_cast<float>(row) + static_cast<float>(i);
+  }
+  for (int64_t row = 0; row < count; ++row) {
+    ASSERT_EQ(rows.features(row, 0)[2], static_cast<std::byte>(row % 251));
+    ASSERT_EQ(reinterpret_cast<const float*>(rows.features(row, 1))[4], static_cast<float>(row));
+    ASSERT_EQ(rows.label(row, 0), row % 4);
+    ASSERT_EQ(rows.values(row, 1)[5], static_cast<float>(row) + 5.0f);
+    ASSERT_EQ(rows.rowId(row), static_cast<uint64_t>(row));
+    ASSERT_EQ(rows.weight(row), 2.0f);
+  }
+}
+
+TEST(RowStore, targetsAreSettledBeforeTheFirstRow) {
+  RowStore rows(oneClass(DType::kUint8, 4));
+  rows.settleTarget(0, false);
+  EXPECT_EQ(rows.rowsPerBlock(), (1 << 20) / (4 + 40 + 12));
+  rows.append(0, 1.0f);
+  EXPECT_THROW(rows.settleTarget(0, true), InternalError);
+  rows.settleTarget(0, false);
+}
 
 }  // namespace
 }  // namespace bloomery::data

@@ -1,4 +1,4 @@
-#include "nn/Loss.h"
+#include "nn/CrossEntropy.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/Error.h"
+#include "nn/Softmax.h"
 #include "nn/TestNetwork.h"
 
 namespace bloomery::nn {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/Json.h"
-#include "nn/Loss.h"
+#include "nn/CrossEntropy.h"
 #include "nn/Plan.h"
 
 namespace bloomery::nn {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "golden/Fixture.h"
-#include "nn/Loss.h"
+#include "nn/CrossEntropy.h"
 #include "nn/Plan.h"
 #include "optim/Updater.h"
 
@@ -44,7 +44,8 @@ TEST(OptimizerGoldenTest, tenStepsAgreeWithPyTorch) {
     Updater updater(spec, fixture.layout, rulesOf(expected, fixture.layout));
     NoGradientSink sink;
     for (int64_t step = 0; step < 10; ++step) {
-      plan->forward({fixture.features.data(), fixture.rowIds, fixture.numRows(), step}, nn::Mode::kTraining);
+      const float* input = fixture.features.data();
+      plan->forward({std::span(&input, 1), fixture.rowIds, fixture.numRows(), step}, nn::Mode::kTraining);
       nn::LossSums sums = nn::softmaxCrossEntropy(plan->logits(), fixture.labels, fixture.weights, fixture.weightSum(),
                                                   plan->logitGradients());
       plan->backward(sink);

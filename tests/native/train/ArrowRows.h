@@ -12,7 +12,7 @@ namespace bloomery::train {
 class ArrowRows {
  public:
   explicit ArrowRows(const std::vector<uint64_t>& ids) {
-    data::RowStore rows({DType::kUint8, 36});
+    data::RowStore rows({{{DType::kUint8, 36}}, {{3, true}}});
     arrow::BinaryBuilder images(arrow::system_memory_pool());
     arrow::Int32Builder labels(arrow::system_memory_pool());
     for (uint64_t id : ids) {

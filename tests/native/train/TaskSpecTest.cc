@@ -56,8 +56,10 @@ TEST(TaskSpec, networkWithoutSoftmaxIsRefused) {
     TaskSpec::parse(task);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(),
-                 "Loss categorical_crossentropy needs a softmax output: set activation=\"softmax\" on layer 'dense'");
+    EXPECT_STREQ(
+        error.what(),
+        "Loss categorical_crossentropy needs a softmax output: set activation=\"softmax\" on layer 'dense', or "
+        "fromLogits on the loss");
   }
 }
 
@@ -75,6 +77,15 @@ TEST(TrainSpec, optionsAloneAreThoseOfTheDefaultOptimizer) {
   Json result = Json::parse(describe(taskJson(R"({"optimizer": {"learningRate": 0.5}})")));
   EXPECT_EQ(result["training"]["optimizer"]["kind"], "adam");
   EXPECT_EQ(result["training"]["optimizer"]["learningRate"], 0.5);
+}
+
+TEST(Describe, tellsResolvedLossAndMetrics) {
+  Json result = Json::parse(describe(taskJson(R"({"loss": "mse", "metrics": ["acc", "mae"]})")));
+  EXPECT_EQ(result["training"]["loss"]["kind"], "mean_squared_error");
+  EXPECT_EQ(result["training"]["metrics"][0]["name"], "acc");
+  result = Json::parse(describe(taskJson("{}")));
+  EXPECT_EQ(result["training"]["loss"]["kind"], "categorical_crossentropy");
+  EXPECT_EQ(result["training"]["metrics"][0]["name"], "accuracy");
 }
 
 TEST(Describe, tellsMemoryAndResolvedTraining) {

@@ -32,11 +32,19 @@ inline std::string taskJson(const std::string& training, int rank = 0, int size 
                  ", \"size\": ", size, ", \"stepTimeout\": 20}", columns, "}");
 }
 
-// Row `id` has the same content wherever it is stored: a class that can be learnt, and noise.
+// Row `id` has the same content wherever it is stored: a class of three that can be learnt, and noise. Targets are the
+// class, its one-hot vector or, where there is one value only, whether it is class 1.
 inline void appendRow(data::RowStore& rows, uint64_t id, float weight = 1.0f) {
   int32_t label = static_cast<int32_t>(philox(7, id, 0)[0] % 3);
-  std::byte* pixels = rows.append(id, label, weight);
-  for (size_t i = 0; i < rows.format().rowBytes(); ++i) {
+  rows.append(id, weight);
+  int64_t row = rows.numRows() - 1;
+  const data::TargetFormat& target = rows.format().targets[0];
+  if (target.isClass) rows.setLabel(row, 0, label);
+  for (int64_t i = 0; !target.isClass && i < target.width; ++i) {
+    rows.values(row)[i] = (target.width == 1 ? 1 : i) == label ? 1.0f : 0.0f;
+  }
+  std::byte* pixels = rows.features(row);
+  for (size_t i = 0; i < rows.format().features[0].bytes(); ++i) {
     uint32_t noise = philox(8, id, i)[0] % 100;
     pixels[i] = static_cast<std::byte>(noise + (static_cast<int32_t>(i % 3) == label ? 120 : 0));
   }
@@ -54,6 +62,7 @@ struct WorkerRows {
   std::vector<uint64_t> validation = {};
   float weight = 1.0f;
   StepRowsOfEpoch steps = {};
+  bool vectors = false;  // targets are one-hot vectors
 };
 
 class Worker {
@@ -64,10 +73,11 @@ class Worker {
         parameters_(layout_),
         training_(task_.rowFormat()),
         validation_(task_.rowFormat()),
-        progress_(task_.training.epochs, true),
+        progress_(task_.training.epochs, metricNames(task_.training.heads)),
         communicator_(std::move(communicator)),
         steps_(rows.steps) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
+    if (rows.vectors) training_.settleTarget(0, false);
     for (uint64_t id : rows.training) appendRow(training_, id, rows.weight);
     for (uint64_t id : rows.validation) appendRow(validation_, id);
   }

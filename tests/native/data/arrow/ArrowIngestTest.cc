@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "data/Formats.h"
 
 namespace bloomery::data {
 namespace {
@@ -55,9 +56,16 @@ void handOver(ArrowIngest& ingest, const arrow::RecordBatch& batch, int partitio
   expectReleased();
 }
 
+// Class indices, as the stores of these tests keep them.
+std::vector<TargetRule> rulesOf(const RowFormat& format) {
+  std::vector<TargetRule> rules;
+  for (const TargetFormat& target : format.targets) rules.push_back({.shape = {target.width}});
+  return rules;
+}
+
 std::string errorOf(const std::vector<Column>& columns, const IngestColumns& names, const RowFormat& format) {
   RowStore training(format), validation(format);
-  ArrowIngest ingest(names, format, 10, &training, &validation);
+  ArrowIngest ingest(names, rulesOf(format), &training, &validation);
   try {
     handOver(ingest, *batchOf(columns));
     return "";
@@ -68,17 +76,17 @@ std::string errorOf(const std::vector<Column>& columns, const IngestColumns& nam
   }
 }
 
-const RowFormat kTwoBytes{DType::kUint8, 2, Shape{1, 2, 1}};
+const RowFormat kTwoBytes = oneClass(DType::kUint8, 2, Shape{1, 2, 1});
 
 std::vector<double> featuresOf(const RowStore& rows, int64_t row) {
   std::vector<double> values;
   const std::byte* bytes = rows.features(row);
-  for (int64_t i = 0; i < rows.format().featuresPerRow; ++i) {
+  for (int64_t i = 0; i < rows.format().features[0].count; ++i) {
     auto read = [&]<typename T>(T value) {
       std::memcpy(&value, bytes + static_cast<size_t>(i) * sizeof(T), sizeof(T));
       values.push_back(static_cast<double>(value));
     };
-    switch (rows.format().featureType) {
+    switch (rows.format().features[0].type) {
       case DType::kFloat32:
         read(float{});
         break;
@@ -140,9 +148,9 @@ TEST_F(ArrowIngestTest, takesEveryTypeOfFeatures) {
       {arrow::int64(), "[1, 3]", DType::kUint8, 1},
   };
   for (const auto& one : cases) {
-    RowFormat format{one.wanted, one.features};
+    RowFormat format = noTarget(one.wanted, one.features);
     RowStore rows(format);
-    ArrowIngest ingest({"x", "", "", ""}, format, 0, &rows, nullptr);
+    ArrowIngest ingest({{"x"}, {}}, {}, &rows, nullptr);
     auto batch = batchOf({{"x", one.type, one.json}});
     handOver(ingest, *batch);
     handOver(ingest, *batch->Slice(1), 3, 4711);  // a slice has offsets of its own
@@ -175,9 +183,9 @@ TEST_F(ArrowIngestTest, keepsTheExtremesOfEveryType) {
       {arrow::float64(), "[[Inf, -Inf]]", DType::kFloat32, {INFINITY, -INFINITY}},
   };
   for (const auto& one : cases) {
-    RowFormat format{one.wanted, 2};
+    RowFormat format = noTarget(one.wanted, 2);
     RowStore rows(format);
-    ArrowIngest ingest({"x", "", "", ""}, format, 0, &rows, nullptr);
+    ArrowIngest ingest({{"x"}, {}}, {}, &rows, nullptr);
     handOver(ingest, *batchOf({{"x", arrow::list(one.type), one.json}}));
     EXPECT_EQ(featuresOf(rows, 0), one.values) << one.json;
   }
@@ -187,7 +195,7 @@ TEST_F(ArrowIngestTest, takesLabelsOfEveryNumberType) {
   for (const auto& type : {arrow::int8(), arrow::uint8(), arrow::int16(), arrow::uint16(), arrow::int32(),
                            arrow::uint32(), arrow::int64(), arrow::uint64(), arrow::float32(), arrow::float64()}) {
     RowStore rows(kTwoBytes);
-    ArrowIngest ingest({"x", "y", "", ""}, kTwoBytes, 10, &rows, nullptr);
+    ArrowIngest ingest({{"x"}, {"y"}, "", ""}, rulesOf(kTwoBytes), &rows, nullptr);
     handOver(ingest, *batchOf({{"y", type, "[0, 9, 4]"}, {"x", arrow::binary(), R"(["aa", "bb", "cc"])"}}), 2, 100);
     ASSERT_EQ(rows.numRows(), 3);
     for (int64_t row = 0; row < 3; ++row) {
@@ -200,7 +208,7 @@ TEST_F(ArrowIngestTest, takesLabelsOfEveryNumberType) {
 
 TEST_F(ArrowIngestTest, sendsRowsToTrainingAndValidationWithTheirWeights) {
   RowStore training(kTwoBytes), validation(kTwoBytes);
-  ArrowIngest ingest({"x", "y", "w", "v"}, kTwoBytes, 10, &training, &validation);
+  ArrowIngest ingest({{"x"}, {"y"}, "w", "v"}, rulesOf(kTwoBytes), &training, &validation);
   handOver(ingest, *batchOf({{"x", arrow::binary(), R"(["aa", "bb", "cc"])"},
                              {"y", arrow::int32(), "[1, 2, 3]"},
                              {"w", arrow::float64(), "[0, 0.5, 7]"},
@@ -219,7 +227,7 @@ TEST_F(ArrowIngestTest, sendsRowsToTrainingAndValidationWithTheirWeights) {
 
 TEST_F(ArrowIngestTest, manyBatchesGoIntoOneStore) {
   RowStore rows(kTwoBytes);
-  ArrowIngest ingest({"x", "y", "", ""}, kTwoBytes, 10, &rows, nullptr);
+  ArrowIngest ingest({{"x"}, {"y"}, "", ""}, rulesOf(kTwoBytes), &rows, nullptr);
   auto batch = batchOf({{"x", arrow::binary(), R"(["aa", "bb"])"}, {"y", arrow::int32(), "[1, 2]"}});
   ArrowSchema schema;
   ASSERT_TRUE(arrow::ExportSchema(*batch->schema(), &schema).ok());
@@ -321,7 +329,7 @@ TEST_F(ArrowIngestTest, badValuesNameColumnRowAndPartition) {
            "; give the Input another dtype or cast the column"},
   };
   for (const auto& one : cases) {
-    IngestColumns names{"x", "y", "", ""};
+    IngestColumns names{{"x"}, {"y"}};
     for (const Column& column : one.columns) {
       if (column.name == "w") names.weight = "w";
       if (column.name == "v") names.validation = "v";
@@ -342,7 +350,7 @@ TEST_F(ArrowIngestTest, numbersThatNoFloatOrWholeTypeHoldsAreRefused) {
                {DType::kInt32, "[2147483648]"},
                {DType::kInt64, "[9223372036854775808]"}};
   for (const auto& one : cases) {
-    std::string text = errorOf({{"x", arrow::float64(), one.json}}, {"x", "", "", ""}, {one.wanted, 1});
+    std::string text = errorOf({{"x", arrow::float64(), one.json}}, {{"x"}, {}}, noTarget(one.wanted, 1));
     EXPECT_EQ(text.find("Feature does not fit " + nameOf(one.wanted) + ": "), 0u) << text;
   }
 }
@@ -357,60 +365,63 @@ TEST_F(ArrowIngestTest, wrongSchemasAreRefusedBeforeAnyRow) {
   } cases[] = {
       {"features column missing",
        {images, labels},
-       {"imgae", "label", "", ""},
+       {{"imgae"}, {"label"}, "", ""},
        "Unknown column: imgae, nearest known: image"},
-      {"label column missing", {images}, {"image", "y", "", ""}, "Unknown column: y, known: image"},
+      {"label column missing", {images}, {{"image"}, {"y"}, "", ""}, "Unknown column: y, known: image"},
       {"weight column missing",
        {images, labels},
-       {"image", "label", "w8", ""},
+       {{"image"}, {"label"}, "w8", ""},
        "Unknown column: w8, known: image, label"},
       {"validation column missing",
        {images, labels},
-       {"image", "label", "", "labels"},
+       {{"image"}, {"label"}, "", "labels"},
        "Unknown column: labels, nearest known: label"},
-      {"two of a name", {images, images, labels}, {"image", "label", "", ""}, "Two columns have the same name: image"},
+      {"two of a name",
+       {images, images, labels},
+       {{"image"}, {"label"}, "", ""},
+       "Two columns have the same name: image"},
       {"features are text",
        {{"image", arrow::utf8(), R"(["aa"])"}, labels},
-       {"image", "label", "", ""},
+       {{"image"}, {"label"}, "", ""},
        "Wrong type of features column 'image': string, wanted binary, an array of numbers or, for a single feature, a "
        "number"},
       {"features are a list of texts",
        {{"image", arrow::list(arrow::utf8()), R"([["aa"]])"}, labels},
-       {"image", "label", "", ""},
+       {{"image"}, {"label"}, "", ""},
        "Wrong type of features column 'image': list<item: string>, wanted binary, an array of numbers or, for a single "
        "feature, a number"},
       {"one number for two features",
        {{"image", arrow::float32(), "[1]"}, labels},
-       {"image", "label", "", ""},
+       {{"image"}, {"label"}, "", ""},
        "Wrong length of column 'image': 1 value a row, wanted 2 for shape (1, 2, 1) of uint8"},
       {"fixed binary of another size",
        {{"image", arrow::fixed_size_binary(3), R"(["aaa"])"}, labels},
-       {"image", "label", "", ""},
+       {{"image"}, {"label"}, "", ""},
        "Wrong length of column 'image': 3 bytes a row, wanted 2 for shape (1, 2, 1) of uint8"},
       {"fixed list of another size",
        {{"image", arrow::fixed_size_list(arrow::float32(), 3), "[[1, 2, 3]]"}, labels},
-       {"image", "label", "", ""},
+       {{"image"}, {"label"}, "", ""},
        "Wrong length of column 'image': 3 values a row, wanted 2 for shape (1, 2, 1) of uint8"},
       {"label is text",
        {images, {"label", arrow::utf8(), R"(["cat"])"}},
-       {"image", "label", "", ""},
+       {{"image"}, {"label"}, "", ""},
        "Wrong type of label column 'label': string, wanted a number"},
       {"weight is boolean",
        {images, labels, {"w", arrow::boolean(), "[true]"}},
-       {"image", "label", "w", ""},
+       {{"image"}, {"label"}, "w", ""},
        "Wrong type of weight column 'w': bool, wanted a number"},
       {"validation is a number",
        {images, labels, {"v", arrow::int32(), "[1]"}},
-       {"image", "label", "", "v"},
+       {{"image"}, {"label"}, "", "v"},
        "Wrong type of validation indicator column 'v': int32, wanted boolean"},
   };
   for (const auto& one : cases) EXPECT_EQ(errorOf(one.columns, one.names, kTwoBytes), one.text) << one.what;
 }
 
 TEST_F(ArrowIngestTest, misuseIsInternalAndReleasesWhatItWasGiven) {
-  RowStore rows(kTwoBytes);
+  RowStore rows(noTarget(DType::kUint8, 2));
   auto batch = batchOf({{"x", arrow::binary(), R"(["aa"])"}});
-  ArrowIngest ingest({"x", "", "", ""}, kTwoBytes, 0, &rows, nullptr);
+  ArrowIngest ingest({{"x"}, {}}, {}, &rows, nullptr);
   EXPECT_THROW(ingest.schema(nullptr), InternalError);
   EXPECT_THROW(ingest.ingest(nullptr, 0, 0), InternalError);
 
@@ -434,6 +445,95 @@ TEST_F(ArrowIngestTest, misuseIsInternalAndReleasesWhatItWasGiven) {
     EXPECT_EQ(array.release, nullptr);
   }
   EXPECT_EQ(rows.numRows(), 0);
+}
+
+TEST_F(ArrowIngestTest, takesSeveralInputsAndTargets) {
+  RowFormat format{{{DType::kFloat32, 2}, {DType::kInt32, 3, {}, 1, 7}}, {{4, true}, {2, true}, {1, false}}};
+  RowStore rows(format);
+  std::vector<TargetRule> rules = {{.shape = {4}},
+                                   {.shape = {2}, .takesValues = true, .probabilities = true},
+                                   {.shape = {1}, .takesClass = false, .takesValues = true}};
+  ArrowIngest ingest({{"x", "tokens"}, {"kind", "shares", "height"}}, rules, &rows, nullptr);
+  handOver(ingest, *batchOf({{"height", arrow::float64(), "[-1.5, 2]"},
+                             {"tokens", arrow::list(arrow::int64()), "[[0, 1, 6], [2, 2, 2]]"},
+                             {"kind", arrow::int32(), "[3, 0]"},
+                             {"shares", arrow::list(arrow::float32()), "[[0.25, 0.75], [1, 0]]"},
+                             {"x", arrow::list(arrow::float64()), "[[1, 2], [3, 4]]"}}));
+  ASSERT_EQ(rows.numRows(), 2);
+  EXPECT_EQ(featuresOf(rows, 1), (std::vector<double>{3, 4}));
+  EXPECT_EQ(reinterpret_cast<const int32_t*>(rows.features(0, 1))[2], 6);
+  EXPECT_EQ(rows.label(0, 0), 3);
+  EXPECT_FALSE(rows.format().targets[1].isClass);
+  EXPECT_EQ(rows.values(0, 1)[1], 0.75f);
+  EXPECT_EQ(rows.values(0, 2)[0], -1.5f);
+}
+
+// Where both are taken, the column's type says which it is.
+TEST_F(ArrowIngestTest, numbersAreClassesWhereTheyCanBe) {
+  TargetRule either{.shape = {3}, .takesValues = true};
+  for (bool isClass : {true, false}) {
+    RowStore rows(oneClass(DType::kUint8, 2, {}, 3));
+    ArrowIngest ingest({{"x"}, {"y"}}, {either}, &rows, nullptr);
+    Column labels = isClass ? Column{"y", arrow::float64(), "[2]"}
+                            : Column{"y", arrow::fixed_size_list(arrow::float64(), 3), "[[0, 0.5, 1]]"};
+    handOver(ingest, *batchOf({{"x", arrow::binary(), R"(["aa"])"}, labels}));
+    EXPECT_EQ(rows.format().targets[0].isClass, isClass);
+    EXPECT_EQ(isClass ? static_cast<float>(rows.label(0)) : rows.values(0)[1], isClass ? 2.0f : 0.5f);
+  }
+}
+
+TEST_F(ArrowIngestTest, badTargetsAndIndicesNameColumnRowAndPartition) {
+  const std::string place = ", row 4711 of partition 3";
+  const TargetRule values{.shape = {2}, .takesClass = false, .takesValues = true};
+  const TargetRule shares{.shape = {2}, .takesValues = true, .probabilities = true};
+  const TargetRule number{.shape = {1}, .takesClass = false, .takesValues = true};
+  auto list = arrow::list(arrow::float64());
+  struct {
+    TargetRule rule;
+    std::shared_ptr<arrow::DataType> type;
+    std::string json, text;
+  } cases[] = {
+      {values, list, "[[1, 2], [1, NaN]]", "Label is not finite: nan, element 1, column 'y'" + place},
+      {values, list, "[[1, 2], [1, 1e300]]",
+       "Label does not fit float32: 1e+300, element 1, column 'y'" + place + "; cast the column"},
+      {values, list, "[[1, 2], [1]]", "Wrong length of array: 1 values, wanted 2 for shape (2,), column 'y'" + place},
+      {values, list, "[[1, 2], null]", "Label is null: column 'y'" + place},
+      {values, list, "[[1, 2], [1, null]]", "Label is null: element 1, column 'y'" + place},
+      {shares, list, "[[1, 0], [0.5, 1.5]]", "Label is not in 0..1: 1.5, element 1, column 'y'" + place},
+      {shares, arrow::int32(), "[1, 2]", "Label out of range: 2, classes: 2, column 'y'" + place},
+      {number, arrow::float32(), "[1, Inf]", "Label is not finite: inf, element 0, column 'y'" + place},
+      {values, arrow::float32(), "[1, 2]",
+       "Wrong length of column 'y': 1 value a row, wanted 2 for shape (2,) of float32"},
+      {values, arrow::utf8(), R"(["a", "b"])",
+       "Wrong type of label column 'y': string, wanted a number or an array of numbers"},
+      {number, arrow::binary(), R"(["abcd", "efgh"])",
+       "Wrong type of label column 'y': binary, wanted a number or an array of numbers"},
+      {TargetRule{.shape = {2}}, list, "[[1, 0], [0, 1]]",
+       "Wrong type of label column 'y': list<item: double>, wanted a number"},
+  };
+  auto errorWith = [](RowFormat format, TargetRule rule, const std::vector<Column>& columns) -> std::string {
+    RowStore rows(std::move(format));
+    ArrowIngest ingest({{"x"}, {"y"}}, {std::move(rule)}, &rows, nullptr);
+    try {
+      handOver(ingest, *batchOf(columns));
+      return "";
+    } catch (const UserError& error) {
+      return error.what();
+    }
+  };
+  for (const auto& one : cases) {
+    RowFormat format{{{DType::kUint8, 2}}, {{one.rule.shape.numElements(), one.rule.takesClass}}};
+    std::vector<Column> columns = {{"x", arrow::binary(), R"(["aa", "bb"])"}, {"y", one.type, one.json}};
+    EXPECT_EQ(errorWith(format, one.rule, columns), one.text) << one.json;
+  }
+  for (auto [type, json, found] : {std::tuple(DType::kInt32, "[[0, 1], [2, 7]]", "7"),
+                                   {DType::kInt64, "[[0, 1], [2, -1]]", "-1"},
+                                   {DType::kFloat32, "[[0, 1], [2, 0.5]]", "0.5"}}) {
+    RowFormat format{{{type, 2, {}, 1, 7}}, {{2, true}}};
+    std::vector<Column> columns = {{"x", list, json}, {"y", arrow::int32(), "[0, 1]"}};
+    EXPECT_EQ(errorWith(format, {.shape = {2}}, columns),
+              message("Index out of range: ", found, ", wanted a whole number below 7, element 1, column 'x'", place));
+  }
 }
 
 TEST_F(ArrowIngestTest, countsWhatArrowHolds) {

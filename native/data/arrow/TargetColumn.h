@@ -1,0 +1,36 @@
+// The column of one output's targets in one record batch: class indices or values, as the output's rule and the
+// column's type have it. Copies a row at a time into a RowStore. Borrows the array and the rule.
+#pragma once
+
+#include <optional>
+
+#include "data/RowStore.h"
+#include "data/arrow/ArrowIngest.h"
+#include "data/arrow/FeatureColumn.h"
+
+namespace bloomery::data {
+
+class TargetColumn {
+ public:
+  // Whether this field holds class indices; UserError when its type fits neither them nor values.
+  static bool isClass(const arrow::Field& field, const TargetRule& rule);
+
+  TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass);
+  TargetColumn(const TargetColumn&) = delete;
+  TargetColumn& operator=(const TargetColumn&) = delete;
+
+  // Writes the target of the store's row; UserError, naming the place, when it is null, no class, not finite or no
+  // probability where one is wanted.
+  void copy(int64_t row, RowStore& store, int64_t storeRow, size_t target, const RowPlace& place) const;
+
+ private:
+  static FeatureFormat valuesOf(const TargetRule& rule);
+  void checkValues(const float* values, const RowPlace& place) const;
+
+  const TargetRule& rule_;
+  FeatureFormat format_;
+  std::optional<NumberColumn> classes_;
+  std::optional<FeatureColumn> values_;
+};
+
+}  // namespace bloomery::data

@@ -1,0 +1,19 @@
+// Which column of the user's data is what: {"features": "x", "label": "y"} for a network of one input and one output,
+// {"inputs": {"input": "x"}, "labels": {"output": "y"}} for any, and "weight" and "validation" for both.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/Json.h"
+#include "data/arrow/ArrowIngest.h"
+
+namespace bloomery::train {
+
+// From the names of the network's inputs and outputs. Without JSON (nullptr) the columns are "features" and "label".
+// Several inputs are read from columns of their own names unless told otherwise; without label columns there are no
+// targets. UserError when a name is unknown or missing.
+data::IngestColumns readColumns(const Json* json, const std::vector<std::string>& inputs,
+                                const std::vector<std::string>& outputs);
+
+}  // namespace bloomery::train

@@ -16,7 +16,8 @@ class RowStore {
  public:
   explicit RowStore(RowFormat format);
 
-  // Whether a target is kept as class or as values is known once its column is seen: call before the first row.
+  // Whether a target is kept as class or as values is known once its column is seen: call before the first row. Changes
+  // nothing that a Batch or a Batcher looks at when it is made, which another thread may do meanwhile.
   void settleTarget(size_t target, bool isClass);
 
   // Adds a row, whose features and targets are to be filled by the caller at once. ResourceError when memory is out.

@@ -24,12 +24,13 @@ constexpr int64_t kRows = 8192;
 struct Options {
   std::string network;
   std::string optimizer = "\"adadelta\"";
+  std::string loss = "\"categorical_crossentropy\"";
   int64_t batch = 96;
   int threads = 1;
 };
 
 constexpr const char* kUsage =
-    "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON]\n"
+    "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON]\n"
     "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}.\n";
 
 Options parse(int count, char** words) {
@@ -46,6 +47,8 @@ Options parse(int count, char** words) {
       options.network = text.str();
     } else if (name == "--optimizer") {
       options.optimizer = value;
+    } else if (name == "--loss") {
+      options.loss = value;
     } else if (name == "--batch") {
       options.batch = std::stoll(value);
     } else if (name == "--threads") {
@@ -163,7 +166,7 @@ int main(int count, char** words) {
     bloomery::train::setComputeThreads(options.threads);
     std::string task =
         bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
-                          ", \"batchSize\": ", options.batch, "}}");
+                          ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch, "}}");
     StepBench bench(task);
     std::string word;
     double seconds = 0;

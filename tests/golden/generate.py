@@ -76,7 +76,7 @@ def forward(case, parameters):
     """Logits: the output before a final softmax; the statistics that batch normalisations saw."""
     shape = case["network"]["layers"][0]["shape"]
     network = TorchNetwork(case["network"], lambda name, *_: parameters[name], lambda *at: dropout_mask(case, *at))
-    logits = network({"input": torch.tensor(case["features"]).reshape([-1] + shape)})[0]
+    logits = network({"input": torch.tensor(case["features"]).reshape([-1, *shape])})[0]
     return logits, network.statistics
 
 
@@ -122,7 +122,7 @@ def make_case(name, shape, layers, classes, rows, random):
             )
         return parameters[name]
 
-    features = torch.tensor(case["features"]).reshape([-1] + shape)
+    features = torch.tensor(case["features"]).reshape([-1, *shape])
     TorchNetwork(case["network"], parameter)({"input": features})
     case["parameters"] = {
         key: [round(v, 3) for v in value.double().flatten().tolist()] for key, value in parameters.items()
@@ -181,11 +181,13 @@ LAYER_CASES = [
     ("poolingOneDimension", [9, 2], [layer("MaxPool1D"), layer("AveragePool1D"), *HEAD]),
     ("globalAverage", [5, 4, 2], [conv("relu"), layer("GlobalAveragePool2D"), dense(3)]),
     ("globalMax", [5, 4, 2], [conv(), layer("GlobalMaxPool2D"), dense(3)]),
-    ("batchNormalization", [5, 5, 2], [conv(filters=8), layer("BatchNormalization", epsilon=0.01), function("relu"), *HEAD]),
+    ("batchNormalization", [5, 5, 2],
+     [conv(filters=8), layer("BatchNormalization", epsilon=0.01), function("relu"), *HEAD]),
     ("batchNormalizationOfRows", [6], [dense(5), layer("BatchNormalization", epsilon=0.01, scale=False), dense(3)]),
     ("layerNormalization", [3, 6], [dense(5), layer("LayerNormalization"), *HEAD]),
-    ("shaping", [12], [dense(12, "tanh"), layer("Reshape", targetShape=[3, 2, 2]),
-                       layer("ZeroPadding2D", padding=[[1, 0], [2, 1]]), layer("Rescaling", scale=0.5, offset=-1), *HEAD]),
+    ("shaping", [12],
+     [dense(12, "tanh"), layer("Reshape", targetShape=[3, 2, 2]), layer("ZeroPadding2D", padding=[[1, 0], [2, 1]]),
+      layer("Rescaling", scale=0.5, offset=-1), *HEAD]),
     ("embedding", [4], [layer("Embedding", inputDim=5, outputDim=3), *HEAD]),
     ("lstm", [4], [layer("Embedding", inputDim=4, outputDim=3, maskZero=True), layer("LSTM", units=4), dense(3)]),
     ("lstmSequences", [4], [layer("Embedding", inputDim=3, outputDim=3, maskZero=True),

@@ -11,7 +11,7 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql.functions import col, udf, when
 
 import bloomery
-from bloomery import NeuralNetClassifier, Sequential, optimizers, schedules
+from bloomery import NeuralNetClassifier, Sequential, losses, metrics, optimizers, schedules
 from bloomery import layers as L
 
 
@@ -30,7 +30,13 @@ def test_defaults_come_from_the_jvm(spark):
 
 def test_every_param_has_keyword_setter_and_getter(spark):
     values = {str: "text", int: 3, float: 0.5, bool: True}
-    special = {"network": small_network(), "metrics": ["accuracy"], "optimizer": "sgd"}
+    special = {
+        "network": small_network(),
+        "metrics": ["accuracy"],
+        "optimizer": "sgd",
+        "loss": "mse",
+        "classWeights": '{"0": 2.0}',
+    }
     kinds = {"toInt": int, "toFloat": float, "toBoolean": bool, "toString": str}
     for param in NeuralNetClassifier().params:
         value = special.get(param.name) or values[kinds[param.typeConverter.__name__]]
@@ -76,6 +82,36 @@ def test_optimizer_may_be_an_object_with_a_schedule(spark, blobs):
     assert [epoch["learningRate"] for epoch in fitted.summary.history] == [0.02, 0.01, 0.005]
 
 
+def test_losses_and_metrics_may_have_options(spark):
+    estimator = NeuralNetClassifier(
+        loss=losses.Huber(2.0),
+        metrics=["accuracy", metrics.TopKCategoricalAccuracy(3, name="top3"), {"kind": "precision"}],
+        class_weights={0: 1, 2: 2.5},
+    )
+    assert json.loads(estimator.getLoss()) == {"kind": "huber", "delta": 2.0}
+    names, top, precision = estimator.getMetrics()
+    assert names == "accuracy"
+    assert json.loads(top) == {"kind": "top_k_categorical_accuracy", "k": 3, "name": "top3"}
+    assert json.loads(precision) == {"kind": "precision"}
+    assert json.loads(estimator.getClassWeights()) == {"0": 1.0, "2": 2.5}
+    smoothed = NeuralNetClassifier(loss={"kind": "categorical_crossentropy", "label_smoothing": 0.1}).getLoss()
+    assert json.loads(smoothed) == {"kind": "categorical_crossentropy", "labelSmoothing": 0.1}
+    assert repr(losses.BinaryCrossentropy(label_smoothing=0.1)) == "BinaryCrossentropy(labelSmoothing=0.1)"
+    with pytest.raises(TypeError, match="nearest known: delta"):
+        losses.Huber(detla=1.0)
+
+
+def test_fit_with_another_loss_and_metrics(spark, blobs):
+    fitted = classifier(
+        loss=losses.MeanSquaredError(),
+        metrics=["accuracy", metrics.F1Score(), metrics.TopKCategoricalAccuracy(2, name="top2"), "r2"],
+        classWeights={0: 2.0},
+    ).fit(blobs)
+    last = fitted.summary.history[-1]["metrics"]
+    assert set(last) == {"accuracy", "f1", "top2", "r2"}
+    assert last["accuracy"] > 0.9 and last["f1"] > 0.9 and last["top2"] >= last["accuracy"]
+
+
 def test_learning_rate_alone_is_the_default_optimizers(spark, blobs):
     fitted = NeuralNetClassifier(network=small_network(), learningRate=0.02, verbose=0).fit(blobs)
     assert [epoch["learningRate"] for epoch in fitted.summary.history] == [0.02]
@@ -110,6 +146,9 @@ def test_same_seed_gives_the_same_bits(spark, blobs):
         ({"optimizer": optimizers.SGD(schedules.CosineDecay(0.1))}, "learningRate and the optimizer's schedule"),
         ({"clipNorm": -1.0}, "Not positive: clipNorm -1"),
         ({"metrics": ["acuracy"]}, "nearest known: accuracy"),
+        ({"loss": "categorical_crosentropy"}, "nearest known: categorical_crossentropy"),
+        ({"loss": losses.Huber(-1.0)}, "Not positive: delta -1"),
+        ({"classWeights": {7: 1.0}}, "Class out of range: 7, classes: 3"),
         ({"batchSize": 0}, "batchSize"),
         ({"globalBatchSize": 32}, "globalBatchSize"),
         ({"numWorkers": 3}, "More workers than task slots"),

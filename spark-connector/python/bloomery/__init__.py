@@ -6,7 +6,7 @@
 
 import sys
 
-from bloomery import layers, optimizers, schedules, zoo
+from bloomery import layers, losses, metrics, optimizers, schedules, zoo
 from bloomery.classifier import NeuralNetClassifier
 from bloomery.errors import BloomeryError, Cancelled, InternalError, PeerLost, ResourceError, UserError
 from bloomery.model import NeuralNetClassificationModel
@@ -30,6 +30,8 @@ __all__ = [
     "configure",
     "jar",
     "layers",
+    "losses",
+    "metrics",
     "optimizers",
     "schedules",
     "zoo",

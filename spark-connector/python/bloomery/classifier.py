@@ -9,6 +9,8 @@ from pyspark.ml.wrapper import JavaEstimator
 
 from bloomery import jvm
 from bloomery.errors import translated
+from bloomery.losses import Loss
+from bloomery.metrics import Metric
 from bloomery.model import NeuralNetClassificationModel
 from bloomery.names import camel_case, unknown_keyword
 from bloomery.network import Sequential
@@ -51,8 +53,9 @@ class NeuralNetClassifier(
         clipValue: float | None = None,
         emaMomentum: float | None = None,
         backwardPassesPerStep: int | None = None,
-        loss: str | None = None,
-        metrics: list[str] | None = None,
+        loss: Loss | str | dict[str, Any] | None = None,
+        metrics: list[Metric | str | dict[str, Any]] | list[str] | None = None,
+        classWeights: dict[int, float] | str | None = None,
         batchSize: int | None = None,
         globalBatchSize: int | None = None,
         epochs: int | None = None,
@@ -145,13 +148,17 @@ class NeuralNetClassifier(
         """Batches per worker whose gradients are added up for one step."""
         return self.setParams(backwardPassesPerStep=value)
 
-    def setLoss(self, value: str) -> Self:
-        """categorical_crossentropy or sparse_categorical_crossentropy."""
+    def setLoss(self, value: Loss | str | dict[str, Any]) -> Self:
+        """One of bloomery.losses, its name, or a dict such as {"kind": "huber", "delta": 2.0}."""
         return self.setParams(loss=value)
 
-    def setMetrics(self, value: list[str]) -> Self:
-        """What to report beside the loss, such as accuracy."""
+    def setMetrics(self, value: list[Metric | str | dict[str, Any]] | list[str]) -> Self:
+        """What to report beside the loss: of bloomery.metrics, or names such as accuracy."""
         return self.setParams(metrics=value)
+
+    def setClassWeights(self, value: dict[int, float] | str) -> Self:
+        """What rows of a class weigh, by class index; others weigh 1."""
+        return self.setParams(classWeights=value)
 
     def setBatchSize(self, value: int) -> Self:
         """Rows per step and worker."""

@@ -16,6 +16,9 @@ from pyspark.ml.param.shared import (
     HasWeightCol,
 )
 
+from bloomery.losses import Loss
+from bloomery.metrics import Metric
+from bloomery.names import camel_case
 from bloomery.network import Sequential
 from bloomery.optimizers import Optimizer, optimizer_dict
 
@@ -31,6 +34,31 @@ def optimizer_text(value: Any) -> str:
         return json.dumps(value.to_dict())
     if isinstance(value, dict):
         return json.dumps(optimizer_dict(value))
+    return TypeConverters.toString(value)
+
+
+def loss_text(value: Any) -> str:
+    """A name, or a loss or a dict such as {"kind": "huber", "delta": 2.0} as JSON."""
+    return _options_text(value, Loss)
+
+
+def metric_texts(value: Any) -> list[str]:
+    """Each a name, or a metric or a dict as JSON."""
+    return TypeConverters.toListString([_options_text(each, Metric) for each in TypeConverters.toList(value)])
+
+
+def class_weights_text(value: Any) -> str:
+    """A dict of class index and weight as JSON."""
+    if isinstance(value, dict):
+        return json.dumps({str(index): float(weight) for index, weight in value.items()})
+    return TypeConverters.toString(value)
+
+
+def _options_text(value: Any, kind: type[Loss | Metric]) -> str:
+    if isinstance(value, kind):
+        return json.dumps(value.to_dict())
+    if isinstance(value, dict):
+        return json.dumps({camel_case(key): option for key, option in value.items()})
     return TypeConverters.toString(value)
 
 
@@ -77,11 +105,17 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     loss: Param[str] = Param(
         _owner,
         "loss",
-        "categorical_crossentropy or sparse_categorical_crossentropy; labels are class indices in both",
-        TypeConverters.toString,
+        'a name such as categorical_crossentropy or mse, or JSON such as {"kind": "huber", "delta": 1.0}',
+        loss_text,
     )
     metrics: Param[list[str]] = Param(
-        _owner, "metrics", "what to report beside the loss, such as accuracy", TypeConverters.toListString
+        _owner, "metrics", "what to report beside the loss: names such as accuracy, or JSON", metric_texts
+    )
+    classWeights: Param[str] = Param(
+        _owner,
+        "classWeights",
+        'what rows of a class weigh, as JSON such as {"0": 1.0, "3": 2.5}; others weigh 1',
+        class_weights_text,
     )
     batchSize: Param[int] = Param(
         _owner, "batchSize", "rows per step and worker; set this or globalBatchSize", TypeConverters.toInt
@@ -157,6 +191,10 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getMetrics(self) -> list[str]:
         """The metrics that are reported beside the loss."""
         return self.getOrDefault(self.metrics)
+
+    def getClassWeights(self) -> str:
+        """What rows of a class weigh, as JSON."""
+        return self.getOrDefault(self.classWeights)
 
     def getBatchSize(self) -> int:
         """Rows per step and worker."""

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <future>
 
 #include "base/NamedThread.h"
@@ -145,6 +146,49 @@ TEST(Trainer, closingOneOfTwoEndsTheOtherWithPeerLost) {
 TEST(Trainer, aTrainerThatWasNeverConnectedCloses) {
   Trainer trainer(taskJson("{}", 0, 2, kImageColumns), {});
   EXPECT_FALSE(trainer.address().empty());
+}
+
+TEST(Trainer, aTaskWithoutLabelColumnIsRefused) {
+  try {
+    Trainer trainer(taskJson("{}", 0, 1, R"(, "columns": {"features": "image"})"), {});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "No label column to train on: set columns.label, or columns.labels");
+  }
+}
+
+// One output that ends in a sigmoid; labels 0, 1 and 2 are values to it.
+TEST(Predictor, probabilitiesAreBehindTheTailAndRawValuesBeforeIt) {
+  std::string network = R"({"layers": [{"kind": "Input", "shape": [6, 6, 1], "dtype": "uint8"}, {"kind": "Flatten"},
+                            {"kind": "Dense", "units": 1, "activation": "sigmoid"}]})";
+  Trainer trainer(taskJson(R"({"loss": "mae", "metrics": ["mae"]})", 0, 1, kImageColumns, network), {});
+  trainer.connect({""});
+  feed(trainer, 0, idRange(0, 40));
+  std::string weights = trainToTheEnd(trainer);
+  Predictor predictor(taskJson(R"({"loss": "mae"})", 0, 1, kImageColumns, network), bytesOf(weights));
+  ArrowRows rows(idRange(0, 40));
+  std::vector<float> raw(40), probability(40);
+  predictor.predict(rows.schema(), rows.array(), 0, 0, raw.data(), probability.data());
+  for (size_t row = 0; row < 40; ++row) {
+    EXPECT_NEAR(probability[row], 1 / (1 + std::exp(-double{raw[row]})), 1e-6) << raw[row];
+  }
+}
+
+// A label that is no probability, found while rows arrive.
+TEST(Trainer, valuesAreCheckedByTheLossTheyAreFor) {
+  std::string network = R"({"layers": [{"kind": "Input", "shape": [6, 6, 1], "dtype": "uint8"}, {"kind": "Flatten"},
+                            {"kind": "Dense", "units": 1, "activation": "sigmoid"}]})";
+  Trainer trainer(taskJson(R"({"loss": "binary_crossentropy"})", 0, 1, kImageColumns, network), {});
+  ArrowRows rows(idRange(0, 40));
+  trainer.ingestSchema(rows.schema());
+  try {
+    trainer.ingest(rows.array(), 0, 0);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()).find("Label is not in 0..1: 2, element 0, column 'label', row "), 0u)
+        << error.what();
+  }
+  EXPECT_TRUE(rows.released());
 }
 
 TEST(Predictor, aBatchThatDoesNotFitIsReleased) {

@@ -1,8 +1,9 @@
 package io.bloomery
 
-import io.bloomery.engine.Engine
+import io.bloomery.engine.{Engine, Json}
 import io.bloomery.network.Network
 import io.bloomery.optim.Optimizer
+import io.bloomery.training.{Loss, Metric}
 import org.apache.spark.bloomery.{TrainJob, TrainRequest}
 import org.apache.spark.ml.Estimator
 import org.apache.spark.ml.param.ParamMap
@@ -39,7 +40,13 @@ final class NeuralNetClassifier(override val uid: String)
   def setEmaMomentum(value: Double): this.type = set(emaMomentum, value)
   def setBackwardPassesPerStep(value: Int): this.type = set(backwardPassesPerStep, value)
   def setLoss(value: String): this.type = set(loss, value)
+  def setLoss(value: Loss): this.type = set(loss, value.toJson)
   def setMetrics(value: Array[String]): this.type = set(metrics, value)
+  def setMetrics(first: Metric, more: Metric*): this.type =
+    set(metrics, (first +: more).map(_.text).toArray)
+  def setClassWeights(value: String): this.type = set(classWeights, value)
+  def setClassWeights(value: Map[Int, Double]): this.type =
+    set(classWeights, Json.obj(value.toSeq.sorted.map { case (k, v) => k.toString -> v }: _*).toString)
   def setBatchSize(value: Int): this.type = set(batchSize, value)
   def setGlobalBatchSize(value: Int): this.type = set(globalBatchSize, value)
   def setEpochs(value: Int): this.type = set(epochs, value)

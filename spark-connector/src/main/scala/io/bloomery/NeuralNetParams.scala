@@ -53,10 +53,15 @@ trait NeuralNetParams
   final val loss: Param[String] = new Param[String](
     this,
     "loss",
-    "categorical_crossentropy or sparse_categorical_crossentropy; labels are class indices in both")
+    """a name such as categorical_crossentropy or mse, or JSON such as {"kind": "huber", "delta": 1.0}""")
 
   final val metrics: StringArrayParam =
-    new StringArrayParam(this, "metrics", "what to report beside the loss, such as accuracy")
+    new StringArrayParam(this, "metrics", "what to report beside the loss: names such as accuracy, or JSON")
+
+  final val classWeights: Param[String] = new Param[String](
+    this,
+    "classWeights",
+    """what rows of a class weigh, as JSON such as {"0": 1.0, "3": 2.5}; others weigh 1""")
 
   final val batchSize: IntParam =
     new IntParam(this, "batchSize", "rows per step and worker; set this or globalBatchSize")
@@ -110,6 +115,7 @@ trait NeuralNetParams
   final def getBackwardPassesPerStep: Int = $(backwardPassesPerStep)
   final def getLoss: String = $(loss)
   final def getMetrics: Array[String] = $(metrics)
+  final def getClassWeights: String = $(classWeights)
   final def getBatchSize: Int = $(batchSize)
   final def getGlobalBatchSize: Int = $(globalBatchSize)
   final def getEpochs: Int = $(epochs)

@@ -12,13 +12,14 @@ private[bloomery] object TaskJson {
       .obj(
         "network" -> network(params),
         "training" -> Json.obj(
-          "loss" -> set(params, params.loss),
+          "loss" -> set(params, params.loss).map(nameOrJson(_, "loss")),
           "optimizer" -> optimizer(params),
           "clipNorm" -> set(params, params.clipNorm),
           "clipValue" -> set(params, params.clipValue),
           "emaMomentum" -> set(params, params.emaMomentum),
           "backwardPassesPerStep" -> set(params, params.backwardPassesPerStep),
-          "metrics" -> set(params, params.metrics).map(_.toSeq),
+          "metrics" -> set(params, params.metrics).map(_.toSeq.map(nameOrJson(_, "metrics"))),
+          "classWeights" -> set(params, params.classWeights).map(Json.parse(_, "classWeights")),
           "batchSize" -> set(params, params.batchSize),
           "globalBatchSize" -> set(params, params.globalBatchSize),
           "epochs" -> set(params, params.epochs),
@@ -70,6 +71,10 @@ private[bloomery] object TaskJson {
       case None => Some(Json.obj(("kind" -> chosen) +: overrides: _*))
     }
   }
+
+  /** An object when the text is one. */
+  private def nameOrJson(text: String, what: String): Any =
+    if (text.trim.startsWith("{")) Json.parse(text, what) else text
 
   private def set[T](params: NeuralNetParams, param: Param[T]): Option[T] = params.get(param)
 }

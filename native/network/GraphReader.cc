@@ -236,7 +236,11 @@ class GraphReader {
     for (size_t i = 0; fits && i < own.parameters().size(); ++i) {
       fits = graph_.parameters_.parameters()[owner->firstParameter + i].shape == own.parameters()[i].shape;
     }
-    if (!fits || std::holds_alternative<BatchNormalization>(node.layer)) {
+    if (std::holds_alternative<BatchNormalization>(node.layer)) {
+      throw UserError(message("Layer '", node.name, "' (BatchNormalization) cannot share the parameters of '", name,
+                              "': its statistics belong to one place of the network, add a layer of its own"));
+    }
+    if (!fits) {
       throw UserError(message("Layer '", node.name, "' (", node.kind, ") cannot share the parameters of '", name, "' (",
                               owner->kind, "): kind, options and input shape must be the same"));
     }

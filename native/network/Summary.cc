@@ -81,20 +81,27 @@ Json describe(const Graph& graph) {
                       {"parameters", parametersOf(graph, node)},
                       {"flops", flopsOf(node.layer, node.input, node.output)}});
   }
-  const Input& input = graph.input();
-  int64_t total = graph.parameters().numValues();
-  Json output = {{"shape", graph.outputShape().extents()}};
-  if (graph.outputShape().rank() == 1) output["classes"] = graph.outputShape()[0];
+  Json inputs = Json::array(), outputs = Json::array();
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Input& input = graph.input(i);
+    inputs.push_back({{"name", graph.nodes()[graph.inputs()[i]].name},
+                      {"shape", input.shape.extents()},
+                      {"dtype", bloomery::nameOf(input.dtype)},
+                      {"scale", input.scale},
+                      {"rowBytes", input.shape.numElements() * static_cast<int64_t>(sizeOf(input.dtype))}});
+  }
+  for (const Output& output : graph.outputs()) {
+    outputs.push_back({{"name", output.name}, {"shape", output.shape.extents()}});
+    if (output.shape.rank() == 1) outputs.back()["classes"] = output.shape[0];
+  }
   return {{"layers", layers},
-          {"parameters", total},
+          {"parameters", graph.parameters().numValues()},
           {"trainableParameters", graph.parameters().numTrainableValues()},
           {"flopsPerSample", graph.flopsPerSample()},
-          {"input",
-           {{"shape", input.shape.extents()},
-            {"dtype", bloomery::nameOf(input.dtype)},
-            {"scale", input.scale},
-            {"rowBytes", input.shape.numElements() * static_cast<int64_t>(sizeOf(input.dtype))}}},
-          {"output", output},
+          {"input", inputs[0]},
+          {"output", outputs[0]},
+          {"inputs", inputs},
+          {"outputs", outputs},
           {"summary", summaryTable(graph)}};
 }
 

@@ -9,7 +9,8 @@ namespace bloomery::network {
 
 std::string summaryTable(const Graph& graph);
 
-// {"layers": [...], "parameters", "trainableParameters", "flopsPerSample", "input", "output", "summary"}
+// {"layers": [...], "parameters", "trainableParameters", "flopsPerSample", "input", "output", "inputs", "outputs",
+// "summary"}
 Json describe(const Graph& graph);
 
 }  // namespace bloomery::network

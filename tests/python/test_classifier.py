@@ -11,7 +11,7 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql.functions import col, udf, when
 
 import bloomery
-from bloomery import NeuralNetClassifier, Sequential, losses, metrics, optimizers, schedules
+from bloomery import Model, NeuralNetClassifier, Sequential, losses, metrics, optimizers, schedules
 from bloomery import layers as L
 
 
@@ -126,6 +126,19 @@ def test_fit_learns_and_reports_each_epoch(spark, model):
     assert history[-1]["validation"]["metrics"]["accuracy"] > 0.95
     assert model.summary.numWorkers == 2
     assert model.summary.totalSeconds > 0
+
+
+def test_fit_takes_a_network_that_is_a_graph(spark, blobs):
+    x = L.Input(4)
+    shared = L.Dense(8, "relu", name="shared")
+    y = L.Add()([shared(x), shared(L.Dense(4, "tanh")(x))])
+    network = Model(x, L.Dense(3, "softmax")(y), name="graph")
+    model = classifier(network=network).fit(blobs)
+    assert model.summary.history[-1]["metrics"]["accuracy"] > 0.9
+    assert model.network == network
+    assert sorted(model.weights()) == [
+        f"{layer}/{weight}" for layer in ("dense", "dense_1", "shared") for weight in ("bias", "kernel")
+    ]
 
 
 def test_nothing_native_is_left_after_a_fit(spark, model):

@@ -6,11 +6,11 @@
 
 import sys
 
-from bloomery import layers, losses, metrics, optimizers, schedules, zoo
+from bloomery import layers, losses, metrics, optimizers, regularizers, schedules, zoo
 from bloomery.classifier import NeuralNetClassifier
 from bloomery.errors import BloomeryError, Cancelled, InternalError, PeerLost, ResourceError, UserError
 from bloomery.model import NeuralNetClassificationModel
-from bloomery.network import Sequential
+from bloomery.network import Model, Network, Sequential
 from bloomery.session import configure, jar
 from bloomery.summary import TrainingSummary
 
@@ -20,6 +20,8 @@ __all__ = [
     "BloomeryError",
     "Cancelled",
     "InternalError",
+    "Model",
+    "Network",
     "NeuralNetClassificationModel",
     "NeuralNetClassifier",
     "PeerLost",
@@ -33,6 +35,7 @@ __all__ = [
     "losses",
     "metrics",
     "optimizers",
+    "regularizers",
     "schedules",
     "zoo",
 ]

@@ -13,7 +13,7 @@ from bloomery.losses import Loss
 from bloomery.metrics import Metric
 from bloomery.model import NeuralNetClassificationModel
 from bloomery.names import camel_case, unknown_keyword
-from bloomery.network import Sequential
+from bloomery.network import Network
 from bloomery.optimizers import Optimizer
 from bloomery.params import NeuralNetParams
 from bloomery.persistence import Readable, Writable
@@ -38,7 +38,7 @@ class NeuralNetClassifier(
     def __init__(
         self,
         *,
-        network: Sequential | str | None = None,
+        network: Network | str | None = None,
         featuresCol: str | None = None,
         labelCol: str | None = None,
         predictionCol: str | None = None,
@@ -88,7 +88,7 @@ class NeuralNetClassifier(
         self._set(**named)
         return self
 
-    def setNetwork(self, value: Sequential | str) -> Self:
+    def setNetwork(self, value: Network | str) -> Self:
         """The network to train, or its JSON."""
         return self.setParams(network=value)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.ml.wrapper import JavaModel
 
 from bloomery.errors import translated
-from bloomery.network import Sequential
+from bloomery.network import Network
 from bloomery.params import PredictionParams
 from bloomery.persistence import Readable, Writable
 from bloomery.safetensors import tensors_of
@@ -23,9 +23,9 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
     """What `NeuralNetClassifier.fit` returns and `NeuralNetClassificationModel.load` reads."""
 
     @property
-    def network(self) -> Sequential:
+    def network(self) -> Network:
         """The network that was trained."""
-        return Sequential.from_json(self._call_java("network").toJson())
+        return Network.from_json(self._call_java("network").toJson())
 
     @property
     def numClasses(self) -> int:

@@ -19,13 +19,13 @@ from pyspark.ml.param.shared import (
 from bloomery.losses import Loss
 from bloomery.metrics import Metric
 from bloomery.names import camel_case
-from bloomery.network import Sequential
+from bloomery.network import Network
 from bloomery.optimizers import Optimizer, optimizer_dict
 
 
 def network_json(value: Any) -> str:
     """A network as the param holds it: its JSON."""
-    return value.to_json() if isinstance(value, Sequential) else TypeConverters.toString(value)
+    return value.to_json() if isinstance(value, Network) else TypeConverters.toString(value)
 
 
 def optimizer_text(value: Any) -> str:
@@ -72,7 +72,7 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     _owner = Params._dummy()
 
     network: Param[str] = Param(
-        _owner, "network", "the network, as JSON or made by io.bloomery.network.Sequential", network_json
+        _owner, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model", network_json
     )
     optimizer: Param[str] = Param(
         _owner,
@@ -152,9 +152,9 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
         _owner, "verbose", "0 is quiet, 1 shows progress on the driver's stderr", TypeConverters.toInt
     )
 
-    def getNetwork(self) -> Sequential:
+    def getNetwork(self) -> Network:
         """The network to train."""
-        return Sequential.from_json(self.getOrDefault(self.network))
+        return Network.from_json(self.getOrDefault(self.network))
 
     def getOptimizer(self) -> str:
         """The optimizer's name, or its JSON."""

@@ -45,13 +45,13 @@ void expectHalvesToTrainLikeTheWhole(const std::string& network, const std::stri
 }
 
 TEST(TrainingLoop, twoWorkersWithTheHalvesOfEachBatchTrainLikeOneWithTheWhole) {
-  expectHalvesToTrainLikeTheWhole(smallNetwork(), R"("adadelta")");
+  expectHalvesToTrainLikeTheWhole(smallNetwork(), R"({"kind": "adadelta", "learningRate": 0.1})");
 }
 
-// Adadelta divides by the size of the gradient and so blows rounding errors up, in 1.2 million parameters beyond any
-// tolerance; plain SGD does not.
+// Steps small enough that a rounding error does not tip a ReLU or a maximum of a pooling over, after which two
+// trainings go different ways.
 TEST(TrainingLoop, theSameOnMnistCnn) {
-  expectHalvesToTrainLikeTheWhole(network::kMnistCnn, R"({"kind": "sgd", "learningRate": 0.01})");
+  expectHalvesToTrainLikeTheWhole(network::kMnistCnn, R"({"kind": "sgd", "learningRate": 0.001})");
 }
 
 TEST(TrainingLoop, sameSeedGivesTheSameBits) {

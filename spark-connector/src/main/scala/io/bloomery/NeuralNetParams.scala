@@ -22,7 +22,7 @@ trait NeuralNetParams
     with HasValidationIndicatorCol {
 
   final val network: Param[String] =
-    new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential")
+    new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model")
 
   final val optimizer: Param[String] = new Param[String](
     this,

@@ -2,109 +2,50 @@ package io.bloomery.network
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.bloomery.engine.Json
-import io.bloomery.network.Setting.Default
 
 /**
- * A layer as the network's JSON has it, with Keras's names. Nothing is checked here: the engine
- * knows each kind, its options and their defaults.
+ * A layer as the network's JSON has it, with Keras's names: its kind is the class's name, its
+ * options are the fields. Nothing is checked here: the engine knows each kind, its options and their
+ * defaults. In a `Sequential` layers stand in a row; for a `Model` they are called:
+ * `val h = Dense(8, activation = "relu")(x)`.
  */
-sealed abstract class Layer(kind: String) extends Product with Serializable {
+abstract class Layer private[network] extends Product with Serializable {
   def name: Setting[String]
-  protected def options: Seq[(String, Any)]
 
-  private[network] def toJson: ObjectNode =
-    Json.obj(("kind" -> kind) +: ("name" -> name.toOption) +: options: _*)
+  /** The layer's output for an Input or another layer's output, or for several of them. */
+  def apply(inputs: Tensor*): Tensor = new Output(this, inputs)
 
-  /** One number stays a number, a pair becomes a list, as the user wrote it. */
-  protected def json(size: Size): Any = if (size.sides.size == 1) size.sides.head else size.sides
+  private[network] def kind: String = productPrefix
+
+  private[network] def options: Seq[(String, Any)] =
+    productElementNames.zip(productIterator).filter(_._1 != "name").toSeq
+
+  private[network] def toJson: ObjectNode = toJson(name.toOption)
+
+  private[network] def toJson(name: Option[String], more: (String, Any)*): ObjectNode =
+    Json.obj(Seq("kind" -> kind, "name" -> name) ++ options.map { case (key, value) =>
+      key -> Layer.plain(value)
+    } ++ more: _*)
 }
 
-/** The features of one sample; `dtype` is what a binary column holds, `scale` multiplies it. */
-final case class Input(
-    shape: Shape,
-    dtype: Setting[String] = Default,
-    scale: Setting[Double] = Default,
-    name: Setting[String] = Default)
-    extends Layer("Input") {
-  override protected def options: Seq[(String, Any)] =
-    Seq("shape" -> shape.dimensions, "dtype" -> dtype.toOption, "scale" -> scale.toOption)
+private object Layer {
+
+  /** A value as the JSON has it: one number stays a number, a pair becomes a list. */
+  def plain(value: Any): Any = value match {
+    case setting: Setting[_] => setting.toOption.map(plain)
+    case Size(Seq(side)) => side
+    case Size(sides) => sides
+    case Shape(dimensions) => dimensions
+    case Margins(json) => json
+    case Regularizer(l1, l2) => Json.obj("l1" -> l1.toOption, "l2" -> l2.toOption)
+    case other => other
+  }
 }
 
-/** Two-dimensional convolution, channels last. */
-final case class Conv2D(
-    filters: Int,
-    kernelSize: Size,
-    strides: Setting[Size] = Default,
-    padding: Setting[String] = Default,
-    activation: Setting[String] = Default,
-    useBias: Setting[Boolean] = Default,
-    kernelInitializer: Setting[String] = Default,
-    biasInitializer: Setting[String] = Default,
-    name: Setting[String] = Default)
-    extends Layer("Conv2D") {
-  override protected def options: Seq[(String, Any)] = Seq(
-    "filters" -> filters,
-    "kernelSize" -> json(kernelSize),
-    "strides" -> strides.toOption.map(json),
-    "padding" -> padding.toOption,
-    "activation" -> activation.toOption,
-    "useBias" -> useBias.toOption,
-    "kernelInitializer" -> kernelInitializer.toOption,
-    "biasInitializer" -> biasInitializer.toOption)
+/** What a layer gives when it is called: an output inside a network that is still being described. */
+trait Tensor {
+  private[network] def layer: Layer
+  private[network] def inputs: Seq[Tensor]
 }
 
-/** The largest value of each window. */
-final case class MaxPool2D(
-    poolSize: Setting[Size] = Default,
-    strides: Setting[Size] = Default,
-    padding: Setting[String] = Default,
-    name: Setting[String] = Default)
-    extends Layer("MaxPool2D") {
-  override protected def options: Seq[(String, Any)] = Seq(
-    "poolSize" -> poolSize.toOption.map(json),
-    "strides" -> strides.toOption.map(json),
-    "padding" -> padding.toOption)
-}
-
-/** Sets a share of the values to zero while training. */
-final case class Dropout(rate: Double, name: Setting[String] = Default) extends Layer("Dropout") {
-  override protected def options: Seq[(String, Any)] = Seq("rate" -> rate)
-}
-
-/** All values of a sample in one row. */
-final case class Flatten(name: Setting[String] = Default) extends Layer("Flatten") {
-  override protected def options: Seq[(String, Any)] = Seq.empty
-}
-
-/** A fully connected layer. */
-final case class Dense(
-    units: Int,
-    activation: Setting[String] = Default,
-    useBias: Setting[Boolean] = Default,
-    kernelInitializer: Setting[String] = Default,
-    biasInitializer: Setting[String] = Default,
-    name: Setting[String] = Default)
-    extends Layer("Dense") {
-  override protected def options: Seq[(String, Any)] = Seq(
-    "units" -> units,
-    "activation" -> activation.toOption,
-    "useBias" -> useBias.toOption,
-    "kernelInitializer" -> kernelInitializer.toOption,
-    "biasInitializer" -> biasInitializer.toOption)
-}
-
-/** An activation function by its Keras name. */
-final case class Activation(function: String, name: Setting[String] = Default)
-    extends Layer("Activation") {
-  override protected def options: Seq[(String, Any)] = Seq("function" -> function)
-}
-
-/** `Activation("relu")`. */
-final case class ReLU(name: Setting[String] = Default) extends Layer("ReLU") {
-  override protected def options: Seq[(String, Any)] = Seq.empty
-}
-
-/** `Activation("softmax")`. */
-final case class Softmax(name: Setting[String] = Default) extends Layer("Softmax") {
-  override protected def options: Seq[(String, Any)] = Seq.empty
-}
+private final class Output(val layer: Layer, val inputs: Seq[Tensor]) extends Tensor

@@ -11,7 +11,7 @@ final class Network private (json: ObjectNode) {
   /** The engine's table of layers, shapes and parameters. */
   def summary(): String = describe().summary
 
-  /** How many numbers training adjusts. */
+  /** How many numbers the network has, trained ones and running statistics. */
   def parameters: Long = describe().parameters
 
   override def equals(other: Any): Boolean = other match {
@@ -27,20 +27,24 @@ final class Network private (json: ObjectNode) {
 }
 
 object Network {
-  private[network] def of(name: Option[String], layers: Seq[Layer]): Network =
+  private[network] def of(
+      name: Option[String],
+      layers: Seq[ObjectNode],
+      more: (String, Any)*): Network =
     new Network(
       Json.obj(
-        "format" -> "bloomery-network",
-        "version" -> 1,
-        "name" -> name,
-        "layers" -> layers.map(_.toJson)))
+        Seq(
+          "format" -> "bloomery-network",
+          "version" -> 1,
+          "name" -> name,
+          "layers" -> layers) ++ more: _*))
 
   def fromJson(json: String): Network = new Network(Json.parse(json, "network"))
 }
 
 /** Layers one after the other. */
 object Sequential {
-  def apply(layers: Layer*): Network = Network.of(None, layers)
+  def apply(layers: Layer*): Network = Network.of(None, layers.map(_.toJson))
 
-  def apply(name: String)(layers: Layer*): Network = Network.of(Some(name), layers)
+  def apply(name: String)(layers: Layer*): Network = Network.of(Some(name), layers.map(_.toJson))
 }

@@ -41,3 +41,13 @@ object Shape {
   implicit def fromTriple(d: (Int, Int, Int)): Shape = Shape(Seq(d._1, d._2, d._3))
   implicit def fromSeq(d: Seq[Int]): Shape = Shape(d)
 }
+
+/** Zeros around an image, as the user wrote them. */
+final case class Margins private (json: Any)
+
+object Margins {
+  implicit def fromNumber(all: Int): Margins = Margins(all)
+  implicit def fromPair(m: (Int, Int)): Margins = Margins(Seq(m._1, m._2))
+  implicit def fromPairs(m: ((Int, Int), (Int, Int))): Margins =
+    Margins(Seq(Seq(m._1._1, m._1._2), Seq(m._2._1, m._2._2)))
+}

@@ -3,7 +3,9 @@
 Values are channels last between the layers, parameters have Keras's layouts and names, as in the engine.
 """
 
+import itertools
 import math
+import re
 
 import torch
 import torch.nn.functional as F
@@ -92,7 +94,7 @@ class TorchNetwork:
         if kind == "Reshape":
             return x.reshape(x.shape[0], *layer["targetShape"])
         if kind == "ZeroPadding2D":
-            (top, bottom), (left, right) = layer["padding"]
+            (top, bottom), (left, right) = (pair(axis) for axis in pair(layer["padding"]))
             return F.pad(x, (0, 0, left, right, top, bottom))
         if kind == "Rescaling":
             return x * layer["scale"] + layer.get("offset", 0.0)
@@ -205,3 +207,16 @@ class TorchNetwork:
                 shown.append(last)
             rows.append(torch.stack(shown) if layer.get("returnSequences") else last)
         return torch.stack(rows)
+
+
+def named(network):
+    """The network with the names and inputs that the engine gives to layers without."""
+    layers, taken, previous = [], {layer["name"] for layer in network["layers"] if "name" in layer}, None
+    for layer in network["layers"]:
+        base = re.sub(r"(?<=[a-z])(?=[A-Z](?!LU|D\b))", "_", layer["kind"]).lower()
+        names = (f"{base}_{n}" if n else base for n in itertools.count())
+        name = layer.get("name") or next(name for name in names if name not in taken)
+        taken.add(name)
+        layers.append({**layer, "name": name, "inputs": layer.get("inputs", [previous] if previous else [])})
+        previous = name
+    return {**network, "layers": layers}

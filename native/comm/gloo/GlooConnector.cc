@@ -136,8 +136,10 @@ void GlooConnector::State::connectAll(Attempt& attempt, const std::vector<std::s
       }
       mesh->connect(peer, addressesOf(peer, addresses[static_cast<size_t>(peer)]));
     }
-    // A connection that the kernel took is not yet one that the peer knows of: greet.
-    auto left = std::chrono::duration_cast<Timeout>(deadline - Mesh::Clock::now());
+    // A connection that the kernel took is not yet one that the peer knows of: greet. Whoever waits for this thread
+    // keeps the deadline, and aborts the greeting when it has passed.
+    constexpr auto kLonger = std::chrono::seconds(1);
+    auto left = std::chrono::duration_cast<Timeout>(deadline - Mesh::Clock::now() + kLonger);
     auto ranks = communicator.allgather(static_cast<uint64_t>(rank), left);
     for (size_t i = 0; i < ranks.size(); ++i) check(ranks[i] == i, "Rank ", i, " says that it is rank ", ranks[i]);
   } catch (...) {

@@ -1,6 +1,6 @@
 // Times training steps of a network on made-up rows: batch from the prefetcher, forward, loss, backward, optimizer,
 // as the training loop runs them. Reads lines "run SECONDS" and answers each with a line of JSON, so that whoever
-// compares can alternate with a peer.
+// compares can alternate with a peer; "peak SECONDS" tells what the processor can do at most.
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -11,6 +11,7 @@
 #include "base/Error.h"
 #include "base/Random.h"
 #include "comm/local/LocalGroup.h"
+#include "tools/Machine.h"
 #include "train/ComputeThreads.h"
 #include "train/TrainingLoop.h"
 
@@ -19,7 +20,7 @@ namespace {
 using bloomery::train::TaskSpec;
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRows = 8192;
+constexpr int64_t kRows = 2048;
 
 struct Options {
   std::string network;
@@ -31,7 +32,8 @@ struct Options {
 
 constexpr const char* kUsage =
     "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON]\n"
-    "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}.\n";
+    "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}; \"peak SECONDS\"\n"
+    "measures multiply-adds of the processor.\n";
 
 Options parse(int count, char** words) {
   Options options;
@@ -61,23 +63,23 @@ Options parse(int count, char** words) {
   return options;
 }
 
+// Indices are filled up with zeros at the end: lengths from 1 to all, evenly.
 void fillFeatures(const bloomery::data::FeatureFormat& format, uint64_t id, std::byte* features) {
+  auto random = [&](int64_t i) { return bloomery::philox(1, id, static_cast<uint64_t>(i))[0]; };
+  bool isIndex = format.indexLimit > 0;
+  int64_t length = 1 + bloomery::philox(2, id, 0)[0] % format.count;
+  auto index = [&](int64_t i) { return i < length ? 1 + random(i) % static_cast<uint32_t>(format.indexLimit - 1) : 0; };
   if (format.type == bloomery::DType::kFloat32) {
     float* values = reinterpret_cast<float*>(features);
     for (int64_t i = 0; i < format.count; ++i) {
-      uint32_t random = bloomery::philox(1, id, static_cast<uint64_t>(i))[0];
-      values[i] = format.indexLimit > 0 ? static_cast<float>(random % static_cast<uint32_t>(format.indexLimit))
-                                        : bloomery::uniformFloat(random);
+      values[i] = isIndex ? static_cast<float>(index(i)) : bloomery::uniformFloat(random(i));
     }
-  } else if (format.type == bloomery::DType::kInt32 && format.indexLimit > 0) {
+  } else if (format.type == bloomery::DType::kInt32 && isIndex) {
     int32_t* values = reinterpret_cast<int32_t*>(features);
-    for (int64_t i = 0; i < format.count; ++i) {
-      uint32_t random = bloomery::philox(1, id, static_cast<uint64_t>(i))[0];
-      values[i] = static_cast<int32_t>(random % static_cast<uint32_t>(format.indexLimit));
-    }
+    for (int64_t i = 0; i < format.count; ++i) values[i] = static_cast<int32_t>(index(i));
   } else {
     for (size_t i = 0; i < format.bytes(); ++i) {
-      features[i] = static_cast<std::byte>(bloomery::philox(1, id, i)[0] & 0x7F);
+      features[i] = static_cast<std::byte>(random(static_cast<int64_t>(i)) & 0x7F);
     }
   }
 }
@@ -133,6 +135,8 @@ class StepBench {
     loop_.awaitRows([] { return true; });
   }
 
+  int64_t flopsPerSample() const { return task_.graph.flopsPerSample(); }
+
   double samplesPerSecond(double seconds) {
     seconds_ = seconds;
     loop_.run();
@@ -171,7 +175,15 @@ int main(int count, char** words) {
     std::string word;
     double seconds = 0;
     while (std::cin >> word >> seconds) {
-      std::cout << bloomery::Json{{"samplesPerSecond", bench.samplesPerSecond(seconds)}}.dump() << std::endl;
+      bloomery::Json answer;
+      if (word == "peak") {
+        answer = {{"gigaflops", bloomery::tools::peakGigaflops(options.threads, seconds)}};
+      } else {
+        answer = {{"samplesPerSecond", bench.samplesPerSecond(seconds)},
+                  {"flopsPerSample", bench.flopsPerSample()},
+                  {"peakBytes", bloomery::tools::peakMemoryBytes()}};
+      }
+      std::cout << answer.dump() << std::endl;
     }
     return 0;
   } catch (const std::exception& error) {

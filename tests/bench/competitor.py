@@ -34,6 +34,7 @@ class Competitor:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     settings: str = ""
+    last: dict = field(default_factory=dict)  # the last answer
     blocks: list[tuple[float, float]] = field(default_factory=list)  # samples a second, cores used by others
 
     def __enter__(self) -> Competitor:
@@ -53,15 +54,18 @@ class Competitor:
         except subprocess.TimeoutExpired:
             self.process.kill()
 
-    def run(self, seconds: float) -> float:
-        self.process.stdin.write(f"run {seconds}\n")
+    def ask(self, line: str) -> dict:
+        self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
+        answer = self.process.stdout.readline()
+        if not answer:
             raise SystemExit(f"bench: {self.name} gave no answer; its command: {' '.join(self.command)}")
-        answer = json.loads(line)
-        self.settings = answer.get("settings", self.settings)
-        return answer["samplesPerSecond"]
+        return json.loads(answer)
+
+    def run(self, seconds: float) -> float:
+        self.last = self.ask(f"run {seconds}")
+        self.settings = self.last.get("settings", self.settings)
+        return self.last["samplesPerSecond"]
 
     def measure(self, seconds: float) -> None:
         start, busy, own = time.monotonic(), busy_seconds(), process_seconds(self.process.pid)

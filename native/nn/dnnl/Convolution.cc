@@ -101,7 +101,8 @@ class ConvolutionPlanner {
         image_(network::imageOf(site.node.input)),
         outputImage_(network::imageOf(site.node.output)),
         groups_(layer.groupsFor(image_[2])),
-        geometry_(geometryOf(layer, image_)) {
+        geometry_(geometryOf(layer, image_)),
+        ending_(planEnding(site, {{1, outputImage_[2], 1, 1}, DataType::f32, Tag::nchw}, builder)) {
     int64_t filters = outputImage_[2];
     Dims dims = {filters / groups_, image_[2] / groups_, layer.kernelSize.first, layer.kernelSize.second};
     if (groups_ > 1) dims.insert(dims.begin(), groups_);
@@ -112,11 +113,7 @@ class ConvolutionPlanner {
 
   Edge plan(const Edge& given) {
     dnnl::primitive_attr attributes = builder_.attributes();
-    if (relu_) {
-      dnnl::post_ops relu;
-      relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-      attributes.set_post_ops(relu);
-    }
+    attributes.set_post_ops(ending_.operations);
     dnnl::convolution_forward::primitive_desc desc(
         builder_.engine(), builder_.forwardKind(), dnnl::algorithm::convolution_direct, builder_.image(node_.input),
         anyKernel_, bias_, builder_.image(node_.output), geometry_.strides, geometry_.dilation, geometry_.paddingBefore,
@@ -131,6 +128,7 @@ class ConvolutionPlanner {
                            {DNNL_ARG_WEIGHTS, kernelAs(desc.weights_desc(), Phase::kForward, forward)},
                            {DNNL_ARG_DST, output.value}};
     if (layer_.weights.useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder_.parameter(node_, 1, bias_));
+    arguments.insert(arguments.end(), ending_.arguments.begin(), ending_.arguments.end());
     forward.push_back(builder_.operation(Phase::kForward, desc, std::move(arguments)));
     if (std::optional<ThinConvolution> thin = thinShape(given, output); thin) {
       // The kernel reads the image as it was given: forward may have wanted a copy in another layout.
@@ -250,6 +248,7 @@ class ConvolutionPlanner {
   Shape image_, outputImage_;
   int64_t groups_;
   Geometry geometry_;
+  Ending ending_;
   dnnl::memory::desc anyKernel_, kernel_, bias_;  // bias_ stays empty without a bias
 };
 

@@ -59,17 +59,15 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
   bool useBias = layer.weights.useBias;
   dnnl::memory::desc biasDesc = useBias ? PlanBuilder::matrix(1, units) : dnnl::memory::desc();
   dnnl::primitive_attr attributes = builder.attributes();
-  if (output.reluPending) {
-    dnnl::post_ops relu;
-    relu.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    attributes.set_post_ops(relu);
-  }
+  Ending ending = planEnding(site, PlanBuilder::matrix(1, units), builder);
+  attributes.set_post_ops(ending.operations);
   dnnl::matmul::primitive_desc forwardDesc(builder.engine(), inputRows.get_desc(), kernelDesc, biasDesc,
                                            outputRows.get_desc(), attributes);
   Arguments arguments = {{DNNL_ARG_SRC, inputRows},
                          {DNNL_ARG_WEIGHTS, builder.parameter(node, 0, kernelDesc)},
                          {DNNL_ARG_DST, outputRows}};
   if (useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder.parameter(node, 1, biasDesc));
+  arguments.insert(arguments.end(), ending.arguments.begin(), ending.arguments.end());
   Operation forward = builder.operation(Phase::kForward, forwardDesc, std::move(arguments));
 
   std::vector<Operation> backward;

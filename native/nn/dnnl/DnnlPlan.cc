@@ -25,7 +25,11 @@ bool canEndInRelu(const network::Layer& layer) {
 class GraphPlanner {
  public:
   GraphPlanner(const network::Graph& graph, PlanBuilder& builder)
-      : graph_(graph), builder_(builder), numTakers_(graph.nodes().size(), 0), edges_(graph.nodes().size()) {
+      : graph_(graph),
+        builder_(builder),
+        numTakers_(graph.nodes().size(), 0),
+        edges_(graph.nodes().size()),
+        planned_(graph.nodes().size(), false) {
     for (const network::Output& output : graph.outputs()) ++numTakers_[output.node];
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
       if (isTail(i)) continue;
@@ -36,7 +40,7 @@ class GraphPlanner {
   // The edges of the logits, in canonical order.
   std::vector<Edge> plan() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
-      if (numTakers_[i] > 0 && edges_[i].empty()) planNode(i);
+      if (numTakers_[i] > 0 && !planned_[i]) planNode(i);
     }
     std::vector<Edge> outputs;
     for (const network::Output& output : graph_.outputs()) outputs.push_back(planOutput(output.node));
@@ -55,23 +59,43 @@ class GraphPlanner {
   // The node whose ReLU this one may do, or none.
   size_t reluBehind(size_t index) const {
     if (numTakers_[index] != 1 || !canEndInRelu(graph_.nodes()[index].layer)) return 0;
+    size_t taker = onlyTaker(index);
+    return isRelu(graph_.nodes()[taker].layer) ? taker : 0;
+  }
+
+  // The node that takes this one's output, when exactly one does; 0, an Input, when it is the caller.
+  size_t onlyTaker(size_t index) const {
     for (size_t i = index + 1; i < graph_.nodes().size(); ++i) {
       const std::vector<size_t>& inputs = graph_.nodes()[i].inputs;
-      if (inputs.size() == 1 && inputs[0] == index && !isTail(i)) return isRelu(graph_.nodes()[i].layer) ? i : 0;
+      if (inputs.size() == 1 && inputs[0] == index && !isTail(i)) return i;
     }
     return 0;
+  }
+
+  // The batch normalization that this node does as well, in a plan without gradients, or none.
+  size_t normBehind(size_t index) const {
+    const network::Layer& layer = graph_.nodes()[index].layer;
+    bool canFold = std::holds_alternative<network::Convolution>(layer) || std::holds_alternative<network::Dense>(layer);
+    if (builder_.options().training || !canFold || numTakers_[index] != 1 ||
+        network::activationOf(layer) != network::Function::kLinear) {
+      return 0;
+    }
+    size_t taker = onlyTaker(index);
+    return std::holds_alternative<network::BatchNormalization>(graph_.nodes()[taker].layer) ? taker : 0;
   }
 
   void planNode(size_t index) {
     const Node& node = graph_.nodes()[index];
     std::vector<Edge> inputs;
     for (size_t input : node.inputs) inputs.push_back(take(input));
-    size_t relu = reluBehind(index), last = relu == 0 ? index : relu;
+    size_t norm = normBehind(index), end = norm == 0 ? index : norm;
+    size_t relu = reluBehind(end), last = relu == 0 ? end : relu;
     bool hasRelu = relu != 0 || (network::activationOf(node.layer) == network::Function::kRelu && !isRelu(node.layer));
-    Edge edge =
-        std::visit([&](const auto& any) { return planLayer(any, Site{node, inputs, hasRelu}, builder_); }, node.layer);
+    Site site{node, inputs, hasRelu, norm == 0 ? nullptr : &graph_.nodes()[norm]};
+    Edge edge = std::visit([&](const auto& any) { return planLayer(any, site, builder_); }, node.layer);
     if (!inputs.empty() && network::keepsSteps(node.layer) && !edge.indices) edge.indices = inputs[0].indices;
     edges_[last] = numTakers_[last] > 1 ? builder_.forked(edge, numTakers_[last]) : std::vector<Edge>{edge};
+    planned_[index] = planned_[end] = planned_[last] = true;
   }
 
   Edge take(size_t index) {
@@ -95,6 +119,7 @@ class GraphPlanner {
   PlanBuilder& builder_;
   std::vector<size_t> numTakers_;
   std::vector<std::vector<Edge>> edges_;  // of each node that is planned: one for each who has not taken his yet
+  std::vector<bool> planned_;             // also nodes whose work another one does
 };
 
 class DnnlPlan final : public Plan {

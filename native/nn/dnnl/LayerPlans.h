@@ -13,9 +13,19 @@ struct Site {
   const network::Node& node;
   std::span<const Edge> inputs;  // a ReLU may be pending: pooling and dropout pass it on or do its part
   bool relu = false;             // the layer's output goes through a ReLU, its own or that of the only layer behind it
+  // In an inference plan: the batch normalization that is the only layer behind, which this layer does as well.
+  const network::Node* norm = nullptr;
 
   const Edge& input() const { return inputs[0]; }
 };
+
+// What a layer's kernel does to its output at the end: a folded batch normalization, a ReLU.
+struct Ending {
+  dnnl::post_ops operations;
+  Arguments arguments;
+};
+// `factors`: [1, channels] with the dimensions of the output. Adds the step that computes them from the parameters.
+Ending planEnding(const Site& site, const dnnl::memory::desc& factors, PlanBuilder& builder);
 
 Edge planLayer(const network::Input& layer, const Site& site, PlanBuilder& builder);
 Edge planLayer(const network::Convolution& layer, const Site& site, PlanBuilder& builder);

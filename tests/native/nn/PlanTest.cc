@@ -114,6 +114,17 @@ TEST(DnnlPlanMemoryTest, buffersShareTheirPlaces) {
   EXPECT_LT(estimateActivationBytes(network.graph, 96, false), size_t{26} << 20);
 }
 
+// What a convolution does on the way needs no image of its own.
+TEST(DnnlPlanMemoryTest, inferenceFoldsBatchNormalizationIntoTheLayerBefore) {
+  const std::string conv = "{'kind': 'Conv2D', 'filters': 16, 'kernelSize': 3}, ", relu = "{'kind': 'ReLU'}, ";
+  const std::string first = "[{'kind': 'Input', 'shape': [32, 32, 3]}, " + conv,
+                    last = relu + conv + "{'kind': 'Flatten'}]";
+  TestNetwork plain(first + last, 1), normalized(first + "{'kind': 'BatchNormalization'}, " + last, 1);
+  size_t without = estimateActivationBytes(plain.graph, 8, false);
+  EXPECT_LT(estimateActivationBytes(normalized.graph, 8, false), without + 4096);
+  EXPECT_GT(estimateActivationBytes(normalized.graph, 8, true), estimateActivationBytes(plain.graph, 8, true) + 4096);
+}
+
 TEST(DnnlPlanTest, mnistCnnHasItsParameterCount) {
   EXPECT_EQ(TestNetwork(kMnistCnn, 1).graph.parameters().numValues(), 1199882);
 }

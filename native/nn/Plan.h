@@ -9,6 +9,7 @@
 #include <span>
 
 #include "network/Graph.h"
+#include "nn/Profile.h"
 #include "tensor/Arena.h"
 #include "tensor/GradientSink.h"
 #include "tensor/Reducer.h"
@@ -56,6 +57,7 @@ struct PlanOptions {
   int64_t batchSize = 1;
   bool training = true;  // false: no gradient memory, no dropout, backward is not allowed
   uint64_t seed = 0;
+  Profile* profile = nullptr;  // to be filled, or null
   Reducer* reducer = nullptr;  // for synchronised statistics; null: this worker's batch alone
 };
 

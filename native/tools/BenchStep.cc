@@ -12,6 +12,7 @@
 #include "base/Random.h"
 #include "comm/local/LocalGroup.h"
 #include "tools/Machine.h"
+#include "tools/ProfileTable.h"
 #include "train/ComputeThreads.h"
 #include "train/TrainingLoop.h"
 
@@ -28,10 +29,11 @@ struct Options {
   std::string loss = "\"categorical_crossentropy\"";
   int64_t batch = 96;
   int threads = 1;
+  bool profile = false;
 };
 
 constexpr const char* kUsage =
-    "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON]\n"
+    "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON] [--profile]\n"
     "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}; \"peak SECONDS\"\n"
     "measures multiply-adds of the processor.\n";
 
@@ -39,6 +41,11 @@ Options parse(int count, char** words) {
   Options options;
   for (int i = 1; i < count; i += 2) {
     std::string name = words[i];
+    if (name == "--profile") {
+      options.profile = true;
+      --i;
+      continue;
+    }
     if (i + 1 == count) throw bloomery::UserError(bloomery::message("Option without a value: ", name));
     std::string value = words[i + 1];
     if (name == "--network") {
@@ -122,14 +129,15 @@ class TimedRows : public bloomery::data::StepRows {
 
 class StepBench {
  public:
-  explicit StepBench(const std::string& text)
+  // profile: to be filled, or null.
+  StepBench(const std::string& text, bloomery::nn::Profile* profile)
       : task_(TaskSpec::parse(text)),
         parameters_(task_.graph.parameters().layout()),
         rows_(task_.rowFormat()),
         none_(task_.rowFormat()),
         communicator_(std::move(bloomery::comm::makeLocalGroup(1)[0])),
         loop_({task_, parameters_, rows_, none_, *communicator_, cancellation_, progress_, trace_,
-               [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }}) {
+               [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }, profile}) {
     task_.graph.parameters().initialize(0, parameters_);
     fill(rows_);
     loop_.awaitRows([] { return true; });
@@ -171,7 +179,8 @@ int main(int count, char** words) {
     std::string task =
         bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
                           ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch, "}}");
-    StepBench bench(task);
+    bloomery::nn::Profile profile;
+    StepBench bench(task, options.profile ? &profile : nullptr);
     std::string word;
     double seconds = 0;
     while (std::cin >> word >> seconds) {
@@ -185,6 +194,7 @@ int main(int count, char** words) {
       }
       std::cout << answer.dump() << std::endl;
     }
+    if (options.profile) std::cout << bloomery::tools::profileTable(profile, options.batch);
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n" << kUsage;

@@ -59,7 +59,7 @@ TrainingLoop::TrainingLoop(LoopContext context)
       tail_(gradients_.all().last(tailFloats(context_.task))),
       reducer_(context_.communicator, timeout_),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
-                             {batchSize_, true, context_.task.training.seed, &reducer_})),
+                             {batchSize_, true, context_.task.training.seed, context_.profile, &reducer_})),
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),

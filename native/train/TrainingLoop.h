@@ -31,7 +31,8 @@ struct LoopContext {
   const Cancellation& cancellation;
   Progress& progress;
   Trace& trace;
-  StepRowsOfEpoch stepRows;  // empty: by the task's seed and shuffle
+  StepRowsOfEpoch stepRows;        // empty: by the task's seed and shuffle
+  nn::Profile* profile = nullptr;  // of the training plan
 };
 
 // Synchronised statistics, in the middle of a pass, while the comm thread is idle.

@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "base/Error.h"
 #include "nn/dnnl/LayerPlans.h"
 #include "nn/kernels/Arrays.h"
@@ -86,6 +88,7 @@ class GraphPlanner {
 
   void planNode(size_t index) {
     const Node& node = graph_.nodes()[index];
+    builder_.enter(index);
     std::vector<Edge> inputs;
     for (size_t input : node.inputs) inputs.push_back(take(input));
     size_t norm = normBehind(index), end = norm == 0 ? index : norm;
@@ -122,12 +125,37 @@ class GraphPlanner {
   std::vector<bool> planned_;             // also nodes whose work another one does
 };
 
+// Adds the time till its end to a layer's; does nothing without a profile.
+class Stopwatch {
+ public:
+  Stopwatch(Profile* profile, size_t layer, double LayerTimes::* seconds)
+      : sum_(profile == nullptr ? nullptr : &(profile->layers[layer].*seconds)) {
+    if (sum_ != nullptr) start_ = Clock::now();
+  }
+  ~Stopwatch() {
+    if (sum_ != nullptr) *sum_ += std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double* sum_;
+  Clock::time_point start_;
+};
+
 class DnnlPlan final : public Plan {
  public:
   DnnlPlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients, const PlanOptions& options)
       : builder_(graph, &parameters, gradients, options),
         outputs_(GraphPlanner(graph, builder_).plan()),
-        steps_(builder_.takeSteps()) {
+        steps_(builder_.takeSteps()),
+        profile_(options.profile) {
+    if (profile_ != nullptr && profile_->layers.empty()) {
+      for (const Node& node : graph.nodes()) {
+        profile_->layers.push_back({node.name, node.kind, network::flopsOf(node.layer, node.input, node.output)});
+      }
+    }
     builder_.buffers().allocate();
     memoryBytes_ = builder_.buffers().bytes();
     for (const Edge& output : outputs_) {
@@ -142,7 +170,11 @@ class DnnlPlan final : public Plan {
     check(batch.numRows <= batchSize(), "More rows than the plan takes: ", batch.numRows, ", plan: ", batchSize());
     batch_ = batch;
     Pass pass{stream_, batch_, mode};
-    for (auto& planned : steps_) planned.step->forward(pass);
+    for (auto& planned : steps_) {
+      Stopwatch watch(profile_, planned.owner, &LayerTimes::forwardSeconds);
+      planned.step->forward(pass);
+    }
+    if (profile_ != nullptr) ++profile_->forwardPasses;
     for (size_t i = 0; i < outputs_.size(); ++i) logits_[i].data = dataOf(outputs_[i].value);
   }
 
@@ -152,7 +184,9 @@ class DnnlPlan final : public Plan {
   void backward(GradientSink& sink) override {
     check(builder_.options().training, "An inference plan has no backward");
     Pass pass{stream_, batch_, Mode::kTraining};
+    if (profile_ != nullptr) ++profile_->backwardPasses;
     for (auto planned = steps_.rbegin(); planned != steps_.rend(); ++planned) {
+      Stopwatch watch(profile_, planned->owner, &LayerTimes::backwardSeconds);
       planned->step->backward(pass);
       for (const auto& [from, to] : planned->addends) {
         addArrays(dataOf(to), dataOf(from), nullptr, static_cast<int64_t>(from.get_desc().get_size() / sizeof(float)),
@@ -171,6 +205,7 @@ class DnnlPlan final : public Plan {
   PlanBuilder builder_;  // keeps the engine and the buffers
   std::vector<Edge> outputs_;
   std::vector<PlanBuilder::PlannedStep> steps_;
+  Profile* profile_;
   dnnl::stream stream_{builder_.engine()};
   size_t memoryBytes_ = 0;
   BatchInput batch_;

@@ -225,7 +225,7 @@ void PlanBuilder::keep(const dnnl::memory& memory) {
 
 void PlanBuilder::add(std::unique_ptr<Step> step, const network::Node* node) {
   if (node != nullptr && !isFirstUser(*node)) node = nullptr;
-  steps_.push_back({std::move(step), node, std::exchange(addends_, {})});
+  steps_.push_back({std::move(step), node, std::exchange(addends_, {}), owner_});
 }
 
 }  // namespace bloomery::nn

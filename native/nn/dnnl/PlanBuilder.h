@@ -23,6 +23,7 @@ class PlanBuilder {
     std::unique_ptr<Step> step;
     const network::Node* node;  // whose parameter gradients are complete after this step's backward, or null
     std::vector<Addend> addends;
+    size_t owner = 0;  // the node that is being planned
   };
 
   PlanBuilder(const network::Graph& graph, const Arena* parameters, const Arena* gradients, const PlanOptions& options);
@@ -83,6 +84,9 @@ class PlanBuilder {
   void keep(const dnnl::memory& memory);
   void add(std::unique_ptr<Step> step, const network::Node* node = nullptr);
 
+  // Steps added from now on belong to this node of the graph.
+  void enter(size_t node) { owner_ = node; }
+
   std::vector<PlannedStep> takeSteps() { return std::move(steps_); }
 
  private:
@@ -98,6 +102,7 @@ class PlanBuilder {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   Buffers buffers_{engine_};
   std::vector<PlannedStep> steps_;
+  size_t owner_ = 0;
   std::vector<Addend> addends_;  // of the step being planned
 };
 

@@ -2,205 +2,251 @@
 
 #include <algorithm>
 
+#include "nn/kernels/Lanes.h"
 #include "nn/kernels/Levels.h"
 
 namespace bloomery::nn {
 
 namespace {
 
-constexpr int64_t kLanes = 8;  // channels at a time; blocks are walked in groups of so many
-
-// Sums over the pixels of one row and one block, in floats per short run and doubles beyond it.
+// Pixels whose sums are floats; beyond them doubles go on.
 constexpr int64_t kRun = 64;
 
-// Partial sums of rows [first, end): of the values less the first value of the channel, and of their squares.
-struct RowMoments {
-  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const BatchNormShape* shape,
-                                                const float* values, double* sums) {
-    int64_t channels = shape->channels(), block = shape->block;
-    for (int64_t row = first; row < end; ++row) {
-      double* own = sums + row * channels * 2;
-      std::fill_n(own, channels * 2, 0.0);
-      for (int64_t b = 0; b < shape->blocks; ++b) {
-        const float* data = values + row * shape->rowSize() + b * shape->spatial * block;
-        const float* shift = values + b * shape->spatial * block;
-        for (int64_t lane = 0; lane < block; lane += kLanes) {
-          int64_t lanes = std::min(kLanes, block - lane);
-          if (lanes == kLanes) {
-            addRun<kLanes>(data + lane, shift + lane, shape->spatial, block, kLanes, own + b * block + lane,
-                           own + channels + b * block + lane);
-          } else {
-            addRun<0>(data + lane, shift + lane, shape->spatial, block, lanes, own + b * block + lane,
-                      own + channels + b * block + lane);
-          }
-        }
-      }
-    }
-  }
-
-  template <int64_t kFixed>
-  [[gnu::always_inline]] static inline void addRun(const float* data, const float* shift, int64_t spatial,
-                                                   int64_t stride, int64_t given, double* sums, double* squares) {
-    const int64_t lanes = kFixed > 0 ? kFixed : given;
-    for (int64_t start = 0; start < spatial; start += kRun) {
-      float sum[kLanes] = {}, square[kLanes] = {}, origin[kLanes] = {};
-      for (int64_t i = 0; i < lanes; ++i) origin[i] = shift[i];
-      int64_t stop = std::min(spatial, start + kRun);
-      for (int64_t pixel = start; pixel < stop; ++pixel) {
-        for (int64_t i = 0; i < lanes; ++i) {
-          float value = data[pixel * stride + i] - origin[i];
-          sum[i] += value;
-          square[i] += value * value;
-        }
-      }
-      for (int64_t i = 0; i < lanes; ++i) {
-        sums[i] += sum[i];
-        squares[i] += square[i];
-      }
-    }
-  }
+// One row's and one block's values, from a given channel on.
+struct Strip {
+  const float* values;
+  const float* gradients;  // null for moments
+  const float* output;     // of the ReLU behind, or null
+  const float* center;     // of the channels
+  int64_t spatial, stride;
 };
 
-struct Normalize {
-  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const BatchNormShape* shape,
-                                                const float* values, const float* scale, const float* shift, bool relu,
-                                                float* out) {
-    int64_t block = shape->block, size = shape->spatial * block;
-    for (int64_t item = first; item < end; ++item) {
-      const float* ownScale = scale + item % shape->blocks * block;
-      const float* ownShift = shift + item % shape->blocks * block;
-      const float* from = values + item * size;
-      float* to = out + item * size;
-      float floor = relu ? 0.0f : -__FLT_MAX__;
-      for (int64_t pixel = 0; pixel < shape->spatial; ++pixel) {
-        for (int64_t i = 0; i < block; ++i) {
-          float value = from[pixel * block + i] * ownScale[i] + ownShift[i];
-          to[pixel * block + i] = value < floor ? floor : value;
+// Adds the strip's two sums of eight channels: moments: of value - center and its square; else: of the gradient and of
+// gradient * (value - center).
+template <bool kMoments, bool kMasked>
+[[gnu::always_inline]] inline void addLanes(const Strip& strip, double* sums, double* others) {
+  Lanes center;
+  BLOOMERY_LOAD(center, strip.center);
+  for (int64_t start = 0; start < strip.spatial; start += kRun) {
+    Lanes sum = {}, other = {};
+    int64_t stop = std::min(strip.spatial, start + kRun);
+    for (int64_t pixel = start; pixel < stop; ++pixel) {
+      Lanes value, gradient, output;
+      BLOOMERY_LOAD(value, strip.values + pixel * strip.stride);
+      value -= center;
+      if constexpr (kMoments) {
+        sum += value;
+        other += value * value;
+      } else {
+        BLOOMERY_LOAD(gradient, strip.gradients + pixel * strip.stride);
+        if constexpr (kMasked) {
+          BLOOMERY_LOAD(output, strip.output + pixel * strip.stride);
+          gradient = BLOOMERY_WHERE_POSITIVE(gradient, output);
         }
+        sum += gradient;
+        other += gradient * value;
       }
     }
+    for (int64_t i = 0; i < kLanes; ++i) {
+      sums[i] += sum[i];
+      others[i] += other[i];
+    }
   }
-};
+}
 
-// Partial sums of rows [first, end).
+// The same for one channel.
+inline void addOne(const Strip& strip, int64_t lane, double& sum, double& other) {
+  for (int64_t pixel = 0; pixel < strip.spatial; ++pixel) {
+    int64_t at = pixel * strip.stride + lane;
+    float value = strip.values[at] - strip.center[lane];
+    float factor = strip.gradients == nullptr ? value : strip.gradients[at];
+    if (strip.output != nullptr && !(strip.output[at] > 0)) factor = 0;
+    sum += factor;
+    other += double{factor} * value;
+  }
+}
+
+// Partial sums of rows [first, end): [row, 2, channels].
 struct RowSums {
   [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const BatchNormShape* shape,
                                                 const float* values, const float* gradients, const float* output,
-                                                const float* mean, double* sums) {
+                                                const float* center, double* sums) {
     int64_t channels = shape->channels(), block = shape->block;
     for (int64_t row = first; row < end; ++row) {
       double* own = sums + row * channels * 2;
       std::fill_n(own, channels * 2, 0.0);
-      for (int64_t b = 0; b < shape->blocks; ++b) {
-        int64_t at = row * shape->rowSize() + b * shape->spatial * block;
-        for (int64_t lane = 0; lane < block; lane += kLanes) {
-          int64_t lanes = std::min(kLanes, block - lane), channel = b * block + lane;
-          const float* masks = output == nullptr ? nullptr : output + at + lane;
-          if (lanes == kLanes) {
-            addRun<kLanes>(values + at + lane, gradients + at + lane, masks, mean + channel, shape->spatial, block,
-                           kLanes, own + channel, own + channels + channel);
-          } else {
-            addRun<0>(values + at + lane, gradients + at + lane, masks, mean + channel, shape->spatial, block, lanes,
-                      own + channel, own + channels + channel);
-          }
-        }
-      }
-    }
-  }
-
-  template <int64_t kFixed>
-  [[gnu::always_inline]] static inline void addRun(const float* values, const float* gradients, const float* output,
-                                                   const float* mean, int64_t spatial, int64_t stride, int64_t given,
-                                                   double* sums, double* sumsWithValues) {
-    const int64_t lanes = kFixed > 0 ? kFixed : given;
-    for (int64_t start = 0; start < spatial; start += kRun) {
-      float sum[kLanes] = {}, withValue[kLanes] = {}, center[kLanes] = {};
-      for (int64_t i = 0; i < lanes; ++i) center[i] = mean[i];
-      int64_t stop = std::min(spatial, start + kRun);
-      for (int64_t pixel = start; pixel < stop; ++pixel) {
-        for (int64_t i = 0; i < lanes; ++i) {
-          float gradient = gradients[pixel * stride + i];
-          if (output != nullptr) gradient = output[pixel * stride + i] > 0 ? gradient : 0.0f;
-          sum[i] += gradient;
-          withValue[i] += gradient * (values[pixel * stride + i] - center[i]);
-        }
-      }
-      for (int64_t i = 0; i < lanes; ++i) {
-        sums[i] += sum[i];
-        sumsWithValues[i] += withValue[i];
-      }
-    }
-  }
-};
-
-struct InputGradient {
-  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const BatchNormShape* shape,
-                                                const float* values, const float* gradients, const float* output,
-                                                const float* a, const float* b, const float* c, float* out) {
-    int64_t block = shape->block, size = shape->spatial * block;
-    for (int64_t item = first; item < end; ++item) {
-      int64_t channel = item % shape->blocks * block;
-      for (int64_t pixel = 0; pixel < shape->spatial; ++pixel) {
-        int64_t at = item * size + pixel * block;
-        if (output == nullptr) {
-          for (int64_t i = 0; i < block; ++i) {
-            out[at + i] = gradients[at + i] * a[channel + i] + (values[at + i] * b[channel + i] + c[channel + i]);
-          }
+      for (int64_t channel = 0; channel < channels; channel += std::min(kLanes, block)) {
+        int64_t at = row * shape->rowSize() + channel / block * shape->spatial * block + channel % block;
+        Strip strip{values + at,
+                    gradients == nullptr ? nullptr : gradients + at,
+                    output == nullptr ? nullptr : output + at,
+                    center + channel,
+                    shape->spatial,
+                    block};
+        int64_t lanes = std::min(kLanes, block - channel % block);
+        if (lanes < kLanes) {
+          for (int64_t i = 0; i < lanes; ++i) addOne(strip, i, own[channel + i], own[channels + channel + i]);
+        } else if (gradients == nullptr) {
+          addLanes<true, false>(strip, own + channel, own + channels + channel);
+        } else if (output == nullptr) {
+          addLanes<false, false>(strip, own + channel, own + channels + channel);
         } else {
-          for (int64_t i = 0; i < block; ++i) {
-            float gradient = output[at + i] > 0 ? gradients[at + i] : 0.0f;
-            out[at + i] = gradient * a[channel + i] + (values[at + i] * b[channel + i] + c[channel + i]);
-          }
+          addLanes<false, true>(strip, own + channel, own + channels + channel);
         }
       }
     }
   }
 };
+
+// What is done to every value: out = factor * a + value * b + c, and the like.
+struct Pass {
+  const float* values;
+  const float* gradients;  // null: forward
+  const float* output;     // of the ReLU behind, or null
+  const float *a, *b, *c;  // forward: a scales, c shifts
+  bool relu;               // forward
+  float* out;
+};
+
+template <bool kForward, bool kMasked>
+[[gnu::always_inline]] inline void passLanes(const Pass& pass, int64_t at, Lanes a, Lanes b, Lanes c) {
+  Lanes value, gradient, output;
+  BLOOMERY_LOAD(value, pass.values + at);
+  if constexpr (kForward) {
+    value = value * a + c;
+    if constexpr (kMasked) value = BLOOMERY_WHERE_POSITIVE(value, value);
+  } else {
+    BLOOMERY_LOAD(gradient, pass.gradients + at);
+    if constexpr (kMasked) {
+      BLOOMERY_LOAD(output, pass.output + at);
+      gradient = BLOOMERY_WHERE_POSITIVE(gradient, output);
+    }
+    value = gradient * a + (value * b + c);
+  }
+  BLOOMERY_STORE(value, pass.out + at);
+}
+
+inline void passOne(const Pass& pass, int64_t at, int64_t channel) {
+  if (pass.gradients == nullptr) {
+    float value = pass.values[at] * pass.a[channel] + pass.c[channel];
+    pass.out[at] = pass.relu && !(value > 0) ? 0.0f : value;
+  } else {
+    float gradient = pass.output != nullptr && !(pass.output[at] > 0) ? 0.0f : pass.gradients[at];
+    pass.out[at] = gradient * pass.a[channel] + (pass.values[at] * pass.b[channel] + pass.c[channel]);
+  }
+}
+
+// kVectors > 0: blocks of so many vectors, whose factors stay in registers.
+template <bool kForward, bool kMasked, int kVectors>
+[[gnu::always_inline]] inline void passBlock(const BatchNormShape& shape, const Pass& pass, int64_t first,
+                                             int64_t channel) {
+  if constexpr (kVectors > 0) {
+    Lanes a[kVectors], b[kVectors] = {}, c[kVectors];
+    for (int i = 0; i < kVectors; ++i) {
+      BLOOMERY_LOAD(a[i], pass.a + channel + i * kLanes);
+      if constexpr (!kForward) BLOOMERY_LOAD(b[i], pass.b + channel + i * kLanes);
+      BLOOMERY_LOAD(c[i], pass.c + channel + i * kLanes);
+    }
+    for (int64_t pixel = 0; pixel < shape.spatial; ++pixel) {
+      for (int i = 0; i < kVectors; ++i) {
+        passLanes<kForward, kMasked>(pass, first + (pixel * kVectors + i) * kLanes, a[i], b[i], c[i]);
+      }
+    }
+  } else {
+    int64_t whole = shape.block / kLanes * kLanes;
+    for (int64_t pixel = 0; pixel < shape.spatial; ++pixel) {
+      int64_t at = first + pixel * shape.block;
+      for (int64_t i = 0; i < whole; i += kLanes) {
+        Lanes a, b = {}, c;
+        BLOOMERY_LOAD(a, pass.a + channel + i);
+        if constexpr (!kForward) BLOOMERY_LOAD(b, pass.b + channel + i);
+        BLOOMERY_LOAD(c, pass.c + channel + i);
+        passLanes<kForward, kMasked>(pass, at + i, a, b, c);
+      }
+      for (int64_t i = whole; i < shape.block; ++i) passOne(pass, at + i, channel + i);
+    }
+  }
+}
+
+template <bool kForward, bool kMasked>
+struct BlockPass {
+  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const BatchNormShape* shape,
+                                                const Pass* pass) {
+    for (int64_t item = first; item < end; ++item) {
+      int64_t at = item * shape->spatial * shape->block, channel = item % shape->blocks * shape->block;
+      if (shape->block == 2 * kLanes) {
+        passBlock<kForward, kMasked, 2>(*shape, *pass, at, channel);
+      } else if (shape->block == kLanes) {
+        passBlock<kForward, kMasked, 1>(*shape, *pass, at, channel);
+      } else {
+        passBlock<kForward, kMasked, 0>(*shape, *pass, at, channel);
+      }
+    }
+  }
+};
+
+// The rows' partial sums together, always in the same order.
+template <typename Use>
+void addUp(const double* sums, int64_t numRows, int64_t channels, Use use) {
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    double sum = 0, other = 0;
+    for (int64_t row = 0; row < numRows; ++row) {
+      sum += sums[row * channels * 2 + channel];
+      other += sums[row * channels * 2 + channels + channel];
+    }
+    use(channel, sum, other);
+  }
+}
 
 }  // namespace
 
 void batchMoments(const BatchNormShape& shape, const float* values, int64_t numRows, float* mean, float* variance,
                   double* scratch) {
-  int64_t channels = shape.channels(), block = shape.block;
-  runItems<RowMoments>(numRows, numRows * shape.rowSize(), &shape, values, scratch);
-  double count = static_cast<double>(numRows * shape.spatial);
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    double sum = 0, squares = 0;
-    for (int64_t row = 0; row < numRows; ++row) {
-      sum += scratch[row * channels * 2 + channel];
-      squares += scratch[row * channels * 2 + channels + channel];
-    }
-    double origin = values[channel / block * shape.spatial * block + channel % block], center = sum / count;
-    mean[channel] = static_cast<float>(origin + center);
-    variance[channel] = static_cast<float>(std::max(squares / count - center * center, 0.0));
+  // Sums around the first value of each channel, so that squares of a large mean do not drown the variance.
+  for (int64_t channel = 0; channel < shape.channels(); ++channel) {
+    mean[channel] = values[channel / shape.block * shape.spatial * shape.block + channel % shape.block];
   }
+  const float* none = nullptr;
+  runItems<RowSums>(numRows, numRows * shape.rowSize(), &shape, values, none, none, static_cast<const float*>(mean),
+                    scratch);
+  double count = static_cast<double>(numRows * shape.spatial);
+  addUp(scratch, numRows, shape.channels(), [&](int64_t channel, double sum, double squares) {
+    double center = sum / count;
+    mean[channel] = static_cast<float>(mean[channel] + center);
+    variance[channel] = static_cast<float>(std::max(squares / count - center * center, 0.0));
+  });
 }
 
 void batchNormalize(const BatchNormShape& shape, const float* values, int64_t numRows, const float* scale,
                     const float* shift, bool relu, float* out) {
-  runItems<Normalize>(numRows * shape.blocks, numRows * shape.rowSize(), &shape, values, scale, shift, relu, out);
+  Pass pass{values, nullptr, nullptr, scale, nullptr, shift, relu, out};
+  int64_t items = numRows * shape.blocks, work = numRows * shape.rowSize();
+  if (relu) {
+    runItems<BlockPass<true, true>>(items, work, &shape, static_cast<const Pass*>(&pass));
+  } else {
+    runItems<BlockPass<true, false>>(items, work, &shape, static_cast<const Pass*>(&pass));
+  }
 }
 
 void batchNormSums(const BatchNormShape& shape, const float* values, const float* gradients, const float* output,
                    int64_t numRows, const float* mean, float* sums, float* sumsWithValues, double* scratch) {
-  int64_t channels = shape.channels();
   runItems<RowSums>(numRows, numRows * shape.rowSize(), &shape, values, gradients, output, mean, scratch);
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    double sum = 0, withValues = 0;
-    for (int64_t row = 0; row < numRows; ++row) {
-      sum += scratch[row * channels * 2 + channel];
-      withValues += scratch[row * channels * 2 + channels + channel];
-    }
+  addUp(scratch, numRows, shape.channels(), [&](int64_t channel, double sum, double withValues) {
     sums[channel] = static_cast<float>(sum);
     sumsWithValues[channel] = static_cast<float>(withValues);
-  }
+  });
 }
 
 void batchNormInputGradient(const BatchNormShape& shape, const float* values, const float* gradients,
                             const float* output, int64_t numRows, const float* a, const float* b, const float* c,
                             float* out) {
-  runItems<InputGradient>(numRows * shape.blocks, numRows * shape.rowSize(), &shape, values, gradients, output, a, b, c,
-                          out);
+  Pass pass{values, gradients, output, a, b, c, false, out};
+  int64_t items = numRows * shape.blocks, work = numRows * shape.rowSize();
+  if (output != nullptr) {
+    runItems<BlockPass<false, true>>(items, work, &shape, static_cast<const Pass*>(&pass));
+  } else {
+    runItems<BlockPass<false, false>>(items, work, &shape, static_cast<const Pass*>(&pass));
+  }
 }
 
 }  // namespace bloomery::nn

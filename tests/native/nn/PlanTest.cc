@@ -125,6 +125,21 @@ TEST(DnnlPlanMemoryTest, inferenceFoldsBatchNormalizationIntoTheLayerBefore) {
   EXPECT_GT(estimateActivationBytes(normalized.graph, 8, true), estimateActivationBytes(plain.graph, 8, true) + 4096);
 }
 
+TEST(DnnlPlanTest, profileTellsWhereTheTimeWent) {
+  TestNetwork network(kSmall, 3);
+  Profile profile;
+  PlanOptions options = network.options(3);
+  options.profile = &profile;
+  auto plan = makeDnnlPlan(network.graph, network.parameters, &network.gradients, options);
+  for (int i = 0; i < 2; ++i) trainStep(*plan, network);
+  ASSERT_EQ(profile.layers.size(), network.graph.nodes().size());
+  EXPECT_EQ(profile.forwardPasses, 2);
+  EXPECT_EQ(profile.backwardPasses, 2);
+  EXPECT_EQ(profile.layers[1].name, "conv2d");
+  EXPECT_GT(profile.layers[1].forwardSeconds, 0);
+  EXPECT_GT(profile.layers[1].backwardSeconds, 0);
+}
+
 TEST(DnnlPlanTest, mnistCnnHasItsParameterCount) {
   EXPECT_EQ(TestNetwork(kMnistCnn, 1).graph.parameters().numValues(), 1199882);
 }

@@ -21,7 +21,7 @@ constexpr int kRounds = 100000;
 __attribute__((target("avx2,fma"))) double multiplyAddsAvx2(float& seen) {
   __m256 sums[kChains];
   for (int i = 0; i < kChains; ++i) sums[i] = _mm256_set1_ps(static_cast<float>(i));
-  __m256 factor = _mm256_set1_ps(0.999f), addend = _mm256_set1_ps(seen);
+  __m256 factor = _mm256_set1_ps(0.999f), addend = _mm256_set1_ps(1.0f);  // the sums go to 1000
   for (int round = 0; round < kRounds; ++round) {
 #pragma GCC unroll 12
     for (int i = 0; i < kChains; ++i) sums[i] = _mm256_fmadd_ps(sums[i], factor, addend);
@@ -34,7 +34,7 @@ __attribute__((target("avx2,fma"))) double multiplyAddsAvx2(float& seen) {
 __attribute__((target("avx512f"))) double multiplyAddsAvx512(float& seen) {
   __m512 sums[kChains];
   for (int i = 0; i < kChains; ++i) sums[i] = _mm512_set1_ps(static_cast<float>(i));
-  __m512 factor = _mm512_set1_ps(0.999f), addend = _mm512_set1_ps(seen);
+  __m512 factor = _mm512_set1_ps(0.999f), addend = _mm512_set1_ps(1.0f);  // the sums go to 1000
   for (int round = 0; round < kRounds; ++round) {
 #pragma GCC unroll 12
     for (int i = 0; i < kChains; ++i) sums[i] = _mm512_fmadd_ps(sums[i], factor, addend);

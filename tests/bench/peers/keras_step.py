@@ -19,6 +19,10 @@ parser.add_argument("--loss", required=True)
 options = parser.parse_args()
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
+# TensorFlow tells much about itself while it loads: only failures are shown.
+standard_error = os.dup(2)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+sys.excepthook = lambda *failure: (os.dup2(standard_error, 2), sys.__excepthook__(*failure))
 
 import keras  # noqa: E402, the settings have to stand first
 import numpy as np  # noqa: E402

@@ -130,6 +130,7 @@ Edge planSoftmax(const Edge& given, PlanBuilder& builder) {
   Edge input = builder.plain(given), output = input;
   output.value = builder.buffers().add(input.value.get_desc());  // never in place: the input's sign may be wanted
   output.overwritable = false;                                   // backward reads it
+  output.gradientIsOnlyRead = false;
   builder.add(std::make_unique<Softmax>(input, output, builder));
   return output;
 }

@@ -11,8 +11,8 @@ namespace {
 using DataType = dnnl::memory::data_type;
 using Tag = dnnl::memory::format_tag;
 
-// Our own kernels: they count only the valid rows, need no workspace for the ReLU behind, whose output says it all, and
-// can stop between the passes to add up the statistics of all workers.
+// Our own kernels: they count only the valid rows, need neither a workspace nor the output for the ReLU behind, and can
+// stop between the passes to add up the statistics of all workers.
 class BatchNormStep final : public Step {
  public:
   BatchNormStep(const network::BatchNormalization& layer, const Site& site, const Edge& input, const Edge& output,
@@ -26,7 +26,7 @@ class BatchNormStep final : public Step {
         input_(input),
         output_(output),
         moments_(vectors(4, builder)),
-        factors_(vectors(3, builder)),
+        factors_(vectors(5, builder)),
         reduced_(static_cast<size_t>(reducer_ == nullptr ? 0 : 2 * shape.channels() + 1)) {
     const network::Node& node = site.node;
     dnnl::memory::desc vector({shape.channels()}, DataType::f32, Tag::a);
@@ -44,7 +44,7 @@ class BatchNormStep final : public Step {
     for (const dnnl::memory& memory : {input_.value, output_.gradient, moments_, factors_, scratch_}) {
       builder.use(Phase::kBackward, memory);
     }
-    if (relu_) builder.use(Phase::kBackward, output_.value);
+    if (input_.addend) builder.use(Phase::kBackward, input_.addend);
     if (input_.gradient) builder.use(Phase::kBackward, input_.gradient);
     if (!trains_) return;
     index = 0;
@@ -74,14 +74,14 @@ class BatchNormStep final : public Step {
     if (!output_.gradient) return;
     float *mean = moment(0), *variance = moment(1), *sums = moment(2), *withValues = moment(3);
     const float *values = dataOf(input_.value), *gradients = dataOf(output_.gradient);
-    const float* mask = relu_ ? dataOf(output_.value) : nullptr;
+    ReluBehind relu = relu_ ? ReluBehind{factor(0), factor(1)} : ReluBehind{};
     int64_t numRows = pass.batch.numRows;
-    batchNormSums(shape_, values, gradients, mask, numRows, mean, sums, withValues, scratch());
+    batchNormSums(shape_, values, gradients, relu, numRows, mean, sums, withValues, scratch());
     if (trains_) writeGradients(pass);
     if (!input_.gradient) return;
     double count = static_cast<double>(numRows * shape_.spatial);
     if (reducer_ != nullptr && ofBatch_) count = reduceSums(count);
-    float *a = factor(0), *b = factor(1), *c = factor(2);
+    float *a = factor(2), *b = factor(3), *c = factor(4);
     for (int64_t i = 0; i < channels(); ++i) {
       double inverse = 1 / std::sqrt(double{variance[i]} + layer_.epsilon);
       a[i] = static_cast<float>(gamma(i) * inverse);
@@ -90,7 +90,8 @@ class BatchNormStep final : public Step {
       c[i] = static_cast<float>(slope * mean[i] - (ofBatch_ && count > 0 ? gamma(i) * inverse * sums[i] / count : 0.0));
     }
     float* out = dataOf(input_.gradient);
-    batchNormInputGradient(shape_, values, gradients, mask, numRows, a, b, c, out);
+    batchNormInputGradient(shape_, values, gradients, relu, input_.addend ? dataOf(input_.addend) : nullptr, numRows, a,
+                           b, c, out);
     std::fill(out + numRows * shape_.rowSize(), out + batchSize_ * shape_.rowSize(), 0.0f);
   }
 
@@ -164,26 +165,31 @@ class BatchNormStep final : public Step {
   Edge input_, output_;
   dnnl::memory gamma_, beta_, runningMean_, runningVariance_;
   dnnl::memory gammaGradient_, betaGradient_, meanStatistic_, varianceStatistic_;
-  dnnl::memory moments_, factors_, scratch_;  // mean, variance, two sums; factors of one pass; partial sums (double)
+  dnnl::memory moments_, factors_, scratch_;  // mean, variance, two sums; scale, shift, a, b, c; partial sums (double)
   std::vector<double> reduced_;
 };
 
+// Of channels side by side, in a layout that the kernels can read; 0 for any other.
+int64_t blockOf(const Edge& edge, const PlanBuilder& builder) {
+  dnnl::memory::desc desc = edge.value.get_desc();
+  int64_t block = desc.get_ndims() == 4 ? builder.channelBlock(desc) : 0;
+  return block == 0 && desc == builder.canonical(edge.shape) ? edge.shape.extents().back() : block;
+}
+
 }  // namespace
+
+bool takesAsItIs(const network::BatchNormalization&, const Edge& edge, const PlanBuilder& builder) {
+  return blockOf(edge, builder) != 0;
+}
 
 Edge planLayer(const network::BatchNormalization& layer, const Site& site, PlanBuilder& builder) {
   Edge input = builder.settled(site.input());
-  BatchNormShape shape;
-  int64_t channels = site.node.output.extents().back();
-  int64_t spatial = site.node.output.numElements() / channels;
-  int64_t block = input.value.get_desc().get_ndims() == 4 ? builder.channelBlock(input.value.get_desc()) : 0;
-  if (block == 0) {
-    input = builder.plain(input);
-    block = channels;
-  }
-  shape = {channels / block, spatial, block};
+  if (blockOf(input, builder) == 0) input = builder.plain(input);
+  int64_t channels = site.node.output.extents().back(), block = blockOf(input, builder);
+  BatchNormShape shape{channels / block, site.node.output.numElements() / channels, block};
   Edge output = builder.edge(site.node.output, input.value.get_desc(),
                              builder.trains(site.node) || static_cast<bool>(input.gradient));
-  output.overwritable = !site.relu;
+  output.gradientIsOnlyRead = true;
   builder.add(std::make_unique<BatchNormStep>(layer, site, input, output, shape, builder), &site.node);
   return output;
 }

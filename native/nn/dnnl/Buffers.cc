@@ -22,6 +22,16 @@ dnnl::memory Buffers::alias(const dnnl::memory& memory, const dnnl::memory::desc
   return buffer->memories.back();
 }
 
+void Buffers::unite(const dnnl::memory& one, const dnnl::memory& other) {
+  Buffer *kept = find(one), *gone = find(other);
+  check(kept != nullptr && gone != nullptr && kept->life.bytes == gone->life.bytes, "Buffers of different sizes");
+  if (kept == gone) return;
+  kept->memories.insert(kept->memories.end(), gone->memories.begin(), gone->memories.end());
+  kept->life.first = std::min(kept->life.first, gone->life.first);
+  kept->life.last = std::max(kept->life.last, gone->life.last);
+  std::erase_if(buffers_, [&](const auto& buffer) { return buffer.get() == gone; });
+}
+
 const Buffers::Buffer* Buffers::find(const dnnl::memory& memory) const {
   for (const auto& buffer : buffers_) {
     for (const dnnl::memory& own : buffer->memories) {

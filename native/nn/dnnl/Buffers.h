@@ -18,6 +18,8 @@ class Buffers {
   dnnl::memory add(const dnnl::memory::desc& desc);
   // The data of another buffer, read by another descriptor of the same size.
   dnnl::memory alias(const dnnl::memory& memory, const dnnl::memory::desc& desc);
+  // One place for both, from the first use of either to the last.
+  void unite(const dnnl::memory& one, const dnnl::memory& other);
   // Extends the life of the buffer behind this memory; memory of others is left alone.
   void use(const dnnl::memory& memory, int time);
   // The caller gives this buffer its data before each pass: nothing is allocated for it.

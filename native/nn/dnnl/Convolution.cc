@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/Simd.h"
+#include "nn/dnnl/Geometry.h"
 #include "nn/dnnl/LayerPlans.h"
 #include "nn/kernels/ThinConvolution.h"
 
@@ -14,21 +15,6 @@ namespace {
 using DataType = dnnl::memory::data_type;
 using Tag = dnnl::memory::format_tag;
 using Dims = dnnl::memory::dims;
-
-struct Geometry {
-  Dims strides, dilation, paddingBefore, paddingAfter;  // oneDNN counts the dilation from 0
-};
-
-Geometry geometryOf(const network::Convolution& layer, const Shape& input) {
-  auto vertical =
-      network::paddingOf(layer.padding, input[0], layer.kernelSize.first, layer.strides.first, layer.dilation.first);
-  auto horizontal =
-      network::paddingOf(layer.padding, input[1], layer.kernelSize.second, layer.strides.second, layer.dilation.second);
-  return {{layer.strides.first, layer.strides.second},
-          {layer.dilation.first - 1, layer.dilation.second - 1},
-          {vertical.before, horizontal.before},
-          {vertical.after, horizontal.after}};
-}
 
 // oneDNN has an implementation for any layouts, but it may be its plain loops, a thousand times slower than reordering
 // to layouts it likes.
@@ -98,11 +84,13 @@ class ConvolutionPlanner {
         node_(site.node),
         relu_(site.relu),
         builder_(builder),
-        image_(network::imageOf(site.node.input)),
+        input_(site.input().shape),
+        image_(network::imageOf(input_)),
         outputImage_(network::imageOf(site.node.output)),
         groups_(layer.groupsFor(image_[2])),
-        geometry_(geometryOf(layer, image_)),
+        geometry_(geometryOf(layer, network::imageOf(site.node.input))),
         ending_(planEnding(site, {{1, outputImage_[2], 1, 1}, DataType::f32, Tag::nchw}, builder)) {
+    if (site.zeros != nullptr) widen(*site.zeros, geometry_.paddingBefore, geometry_.paddingAfter);
     int64_t filters = outputImage_[2];
     Dims dims = {filters / groups_, image_[2] / groups_, layer.kernelSize.first, layer.kernelSize.second};
     if (groups_ > 1) dims.insert(dims.begin(), groups_);
@@ -115,13 +103,14 @@ class ConvolutionPlanner {
     dnnl::primitive_attr attributes = builder_.attributes();
     attributes.set_post_ops(ending_.operations);
     dnnl::convolution_forward::primitive_desc desc(
-        builder_.engine(), builder_.forwardKind(), dnnl::algorithm::convolution_direct, builder_.image(node_.input),
+        builder_.engine(), builder_.forwardKind(), dnnl::algorithm::convolution_direct, builder_.image(input_),
         anyKernel_, bias_, builder_.image(node_.output), geometry_.strides, geometry_.dilation, geometry_.paddingBefore,
         geometry_.paddingAfter, attributes);
     Edge input = builder_.reordered(given, desc.src_desc());
     Edge output =
         builder_.edge(node_.output, desc.dst_desc(), builder_.trains(node_) || static_cast<bool>(input.gradient));
     output.reluPending = relu_;
+    output.gradientIsOnlyRead = true;
 
     std::vector<Operation> forward, backward;
     Arguments arguments = {{DNNL_ARG_SRC, input.value},
@@ -151,7 +140,7 @@ class ConvolutionPlanner {
     constexpr int64_t kFewChannels = 4;
     if (!builder_.trains(node_) || input.gradient || image_[2] > kFewChannels || groups_ > 1 ||
         layer_.dilation != network::Pair{1, 1} || simdLevel() != SimdLevel::kAvx2 ||
-        input.value.get_desc() != builder_.canonical(node_.input)) {
+        input.value.get_desc() != builder_.canonical(input_)) {
       return std::nullopt;
     }
     int64_t block = builder_.channelBlock(output.value.get_desc());
@@ -215,7 +204,7 @@ class ConvolutionPlanner {
   void planWeightGradient(const Edge& input, const Edge& output, const Forward& forward,
                           std::vector<Operation>& operations) {
     WeightGradient desc = weightGradient(input.value.get_desc(), output.gradient.get_desc(), forward);
-    if (isSlow(desc)) desc = weightGradient(builder_.image(node_.input), builder_.image(node_.output), forward);
+    if (isSlow(desc)) desc = weightGradient(builder_.image(input_), builder_.image(node_.output), forward);
     dnnl::memory kernelGradient = builder_.gradient(node_, 0, kernel_), own = kernelGradient;
     if (desc.diff_weights_desc() != kernel_) own = builder_.buffers().add(desc.diff_weights_desc());
     Arguments arguments = {
@@ -230,7 +219,7 @@ class ConvolutionPlanner {
   void planInputGradient(const Edge& input, const Edge& output, const Forward& forward,
                          std::vector<Operation>& operations) {
     InputGradient desc = inputGradient(input.gradient.get_desc(), output.gradient.get_desc(), forward);
-    if (isSlow(desc)) desc = inputGradient(builder_.image(node_.input), builder_.image(node_.output), forward);
+    if (isSlow(desc)) desc = inputGradient(builder_.image(input_), builder_.image(node_.output), forward);
     dnnl::memory own = input.gradient;
     if (desc.diff_src_desc() != input.gradient.get_desc()) own = builder_.buffers().add(desc.diff_src_desc());
     Arguments arguments = {
@@ -245,9 +234,9 @@ class ConvolutionPlanner {
   const network::Node& node_;
   bool relu_;
   PlanBuilder& builder_;
-  Shape image_, outputImage_;
+  Shape input_, image_, outputImage_;  // input_: without zeros that a layer before would add
   int64_t groups_;
-  Geometry geometry_;
+  ConvolutionGeometry geometry_;
   Ending ending_;
   dnnl::memory::desc anyKernel_, kernel_, bias_;  // bias_ stays empty without a bias
 };

@@ -49,6 +49,7 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
   Edge output = builder.edge(node.output, builder.canonical(node.output),
                              builder.trains(node) || static_cast<bool>(input.gradient));
   output.reluPending = site.relu;
+  output.gradientIsOnlyRead = true;
   auto asRows = [&](const dnnl::memory& memory, int64_t columns) {
     dnnl::memory::desc desc = PlanBuilder::matrix(rows, columns);
     return memory.get_desc() == desc ? memory : builder.buffers().alias(memory, desc);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "base/Error.h"
 #include "nn/dnnl/LayerPlans.h"
@@ -29,20 +31,20 @@ class GraphPlanner {
   GraphPlanner(const network::Graph& graph, PlanBuilder& builder)
       : graph_(graph),
         builder_(builder),
-        numTakers_(graph.nodes().size(), 0),
+        takers_(graph.nodes().size()),
         edges_(graph.nodes().size()),
         planned_(graph.nodes().size(), false) {
-    for (const network::Output& output : graph.outputs()) ++numTakers_[output.node];
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
       if (isTail(i)) continue;
-      for (size_t input : graph.nodes()[i].inputs) ++numTakers_[input];
+      for (size_t input : graph.nodes()[i].inputs) takers_[input].push_back(i);
     }
+    for (const network::Output& output : graph.outputs()) takers_[output.node].push_back(kCaller);
   }
 
   // The edges of the logits, in canonical order.
   std::vector<Edge> plan() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
-      if (numTakers_[i] > 0 && !planned_[i]) planNode(i);
+      if (!takers_[i].empty() && !planned_[i]) planNode(i);
     }
     std::vector<Edge> outputs;
     for (const network::Output& output : graph_.outputs()) outputs.push_back(planOutput(output.node));
@@ -50,6 +52,8 @@ class GraphPlanner {
   }
 
  private:
+  static constexpr size_t kCaller = std::numeric_limits<size_t>::max();
+
   // A final softmax or sigmoid, which is left to the loss.
   bool isTail(size_t index) const {
     for (const network::Output& output : graph_.outputs()) {
@@ -58,32 +62,55 @@ class GraphPlanner {
     return false;
   }
 
-  // The node whose ReLU this one may do, or none.
-  size_t reluBehind(size_t index) const {
-    if (numTakers_[index] != 1 || !canEndInRelu(graph_.nodes()[index].layer)) return 0;
-    size_t taker = onlyTaker(index);
-    return isRelu(graph_.nodes()[taker].layer) ? taker : 0;
+  const network::Layer& layerOf(size_t index) const { return graph_.nodes()[index].layer; }
+
+  // The node that takes this one's output, when exactly one does; 0, an Input, when it is the caller or there are more.
+  size_t onlyTaker(size_t index) const {
+    return takers_[index].size() == 1 && takers_[index][0] != kCaller ? takers_[index][0] : 0;
   }
 
-  // The node that takes this one's output, when exactly one does; 0, an Input, when it is the caller.
-  size_t onlyTaker(size_t index) const {
-    for (size_t i = index + 1; i < graph_.nodes().size(); ++i) {
-      const std::vector<size_t>& inputs = graph_.nodes()[i].inputs;
-      if (inputs.size() == 1 && inputs[0] == index && !isTail(i)) return i;
-    }
-    return 0;
+  // The node whose ReLU this one may do, or none.
+  size_t reluBehind(size_t index) const {
+    size_t taker = onlyTaker(index);
+    return canEndInRelu(layerOf(index)) && isRelu(layerOf(taker)) ? taker : 0;
   }
 
   // The batch normalization that this node does as well, in a plan without gradients, or none.
   size_t normBehind(size_t index) const {
-    const network::Layer& layer = graph_.nodes()[index].layer;
+    const network::Layer& layer = layerOf(index);
     bool canFold = std::holds_alternative<network::Convolution>(layer) || std::holds_alternative<network::Dense>(layer);
-    if (builder_.options().training || !canFold || numTakers_[index] != 1 ||
-        network::activationOf(layer) != network::Function::kLinear) {
-      return 0;
-    }
+    if (builder_.options().training || !canFold || network::activationOf(layer) != network::Function::kLinear) return 0;
     size_t taker = onlyTaker(index);
-    return std::holds_alternative<network::BatchNormalization>(graph_.nodes()[taker].layer) ? taker : 0;
+    return std::holds_alternative<network::BatchNormalization>(layerOf(taker)) ? taker : 0;
+  }
+
+  // The zeros that the only layer behind can stand its windows on without their being written. To a maximum they are
+  // nothing where no value is below zero: every window has a value in it.
+  bool leavesZerosToTaker(size_t index) const {
+    const auto* zeros = std::get_if<network::ZeroPadding>(&layerOf(index));
+    size_t taker = onlyTaker(index);
+    if (zeros == nullptr || taker == 0) return false;
+    auto isWithin = [&](const network::Pair& window) {
+      return std::max(zeros->vertical.first, zeros->vertical.second) < window.first &&
+             std::max(zeros->horizontal.first, zeros->horizontal.second) < window.second;
+    };
+    if (const auto* layer = std::get_if<network::Convolution>(&layerOf(taker))) return isWithin(layer->kernelSize);
+    const auto* pooling = std::get_if<network::Pooling>(&layerOf(taker));
+    return pooling != nullptr && pooling->maximum && !pooling->global && pooling->padding == network::Padding::kValid &&
+           isWithin(pooling->poolSize) &&
+           network::activationOf(layerOf(graph_.nodes()[index].inputs[0])) == network::Function::kRelu;
+  }
+
+  // One for each taker. Where the first of two is a batch normalization, its part of backward comes last, and it adds
+  // up the gradients on the way.
+  std::vector<Edge> forked(size_t index, const Edge& edge) {
+    const std::vector<size_t>& takers = takers_[index];
+    if (takers.size() == 1) return {edge};
+    if (takers.size() == 2 && takers[0] != kCaller && edge.gradient && !edge.reluPending) {
+      const auto* norm = std::get_if<network::BatchNormalization>(&layerOf(takers[0]));
+      if (norm != nullptr && takesAsItIs(*norm, edge, builder_)) return builder_.forkedWithAddend(edge);
+    }
+    return builder_.forked(edge, takers.size());
   }
 
   void planNode(size_t index) {
@@ -91,13 +118,23 @@ class GraphPlanner {
     builder_.enter(index);
     std::vector<Edge> inputs;
     for (size_t input : node.inputs) inputs.push_back(take(input));
+    if (leavesZerosToTaker(index)) {
+      edges_[index] = inputs;
+      planned_[index] = true;
+      return;
+    }
+    bool onZeros = node.inputs.size() == 1 && leavesZerosToTaker(node.inputs[0]);
     size_t norm = normBehind(index), end = norm == 0 ? index : norm;
     size_t relu = reluBehind(end), last = relu == 0 ? end : relu;
     bool hasRelu = relu != 0 || (network::activationOf(node.layer) == network::Function::kRelu && !isRelu(node.layer));
-    Site site{node, inputs, hasRelu, norm == 0 ? nullptr : &graph_.nodes()[norm]};
+    Site site{.node = node,
+              .inputs = inputs,
+              .relu = hasRelu,
+              .norm = norm == 0 ? nullptr : &graph_.nodes()[norm],
+              .zeros = onZeros ? &std::get<network::ZeroPadding>(layerOf(node.inputs[0])) : nullptr};
     Edge edge = std::visit([&](const auto& any) { return planLayer(any, site, builder_); }, node.layer);
     if (!inputs.empty() && network::keepsSteps(node.layer) && !edge.indices) edge.indices = inputs[0].indices;
-    edges_[last] = numTakers_[last] > 1 ? builder_.forked(edge, numTakers_[last]) : std::vector<Edge>{edge};
+    edges_[last] = forked(last, edge);
     planned_[index] = planned_[end] = planned_[last] = true;
   }
 
@@ -120,9 +157,9 @@ class GraphPlanner {
 
   const network::Graph& graph_;
   PlanBuilder& builder_;
-  std::vector<size_t> numTakers_;
-  std::vector<std::vector<Edge>> edges_;  // of each node that is planned: one for each who has not taken his yet
-  std::vector<bool> planned_;             // also nodes whose work another one does
+  std::vector<std::vector<size_t>> takers_;  // of each node: who takes its output, in the order they run
+  std::vector<std::vector<Edge>> edges_;     // of each node that is planned: one for each who has not taken his yet
+  std::vector<bool> planned_;                // also nodes whose work another one does
 };
 
 // Adds the time till its end to a layer's; does nothing without a profile.

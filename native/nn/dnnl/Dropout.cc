@@ -81,6 +81,7 @@ Edge planLayer(const network::Dropout& layer, const Site& site, PlanBuilder& bui
   Edge output = input;
   if (!input.overwritable) output.value = builder.buffers().add(input.value.get_desc());
   output.overwritable = true;
+  output.gradientIsOnlyRead = false;
   builder.add(std::make_unique<DropoutStep>(layer, node, input, output, builder));
   output.reluPending = false;
   return output;

@@ -15,9 +15,14 @@ struct Site {
   bool relu = false;             // the layer's output goes through a ReLU, its own or that of the only layer behind it
   // In an inference plan: the batch normalization that is the only layer behind, which this layer does as well.
   const network::Node* norm = nullptr;
+  // The only layer before, whose zeros this layer's windows stand on as well: the input is without them.
+  const network::ZeroPadding* zeros = nullptr;
 
   const Edge& input() const { return inputs[0]; }
 };
+
+// A batch normalization works on an edge of this layout as it is, and can add to the gradient that it writes.
+bool takesAsItIs(const network::BatchNormalization& layer, const Edge& edge, const PlanBuilder& builder);
 
 // What a layer's kernel does to its output at the end: a folded batch normalization, a ReLU.
 struct Ending {

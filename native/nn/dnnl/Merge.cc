@@ -33,13 +33,12 @@ class MergeStep : public Step {
   Edge output_;
 };
 
-// The first input and the output may share their memory. The gradient of the sum is that of every addend.
+// The first input and the output may share their memory. The gradient of the sum is that of every addend: it is copied
+// to those who do not share it.
 class AddStep final : public MergeStep {
  public:
   AddStep(std::vector<Edge> inputs, const Edge& output, bool relu, PlanBuilder& builder)
-      : MergeStep(std::move(inputs), output, false, builder), relu_(relu) {
-    if (relu_ && output_.gradient) builder.use(Phase::kBackward, output_.value);
-  }
+      : MergeStep(std::move(inputs), output, false, builder), relu_(relu) {}
 
   void forward(const Pass&) override {
     int64_t size = sizeOf(output_.value);
@@ -52,18 +51,10 @@ class AddStep final : public MergeStep {
 
   void backward(const Pass&) override {
     if (!output_.gradient) return;
-    int64_t size = sizeOf(output_.value);
     const float* gradient = dataOf(output_.gradient);
-    bool masked = !relu_;
     for (const Edge& input : inputs_) {
-      if (!input.gradient) continue;
-      float* out = dataOf(input.gradient);
-      if (!masked) {
-        maskArray(gradient, dataOf(output_.value), size, out);
-        gradient = out;
-        masked = true;
-      } else if (out != gradient) {
-        copyArray(gradient, size, out);
+      if (input.gradient && dataOf(input.gradient) != gradient) {
+        copyArray(gradient, sizeOf(output_.value), dataOf(input.gradient));
       }
     }
   }
@@ -139,6 +130,25 @@ class ConcatenateStep final : public MergeStep {
   int64_t width_, numRows_;
 };
 
+// Gives all addends that only read it the gradient of their sum itself, or else the first one that has any. Returns
+// whether nobody writes to it.
+bool shareGradient(const std::vector<Edge>& inputs, const Edge& output, PlanBuilder& builder) {
+  bool onlyRead = true, shared = false;
+  for (const Edge& input : inputs) {
+    if (!input.gradient) continue;
+    onlyRead = onlyRead && input.gradientIsOnlyRead;
+    if (!input.gradientIsOnlyRead) continue;
+    builder.buffers().unite(output.gradient, input.gradient);
+    shared = true;
+  }
+  for (size_t i = 0; i < inputs.size() && !shared; ++i) {
+    if (!inputs[i].gradient) continue;
+    builder.buffers().unite(output.gradient, inputs[i].gradient);
+    shared = true;
+  }
+  return onlyRead;
+}
+
 }  // namespace
 
 Edge planLayer(const network::Merge& layer, const Site& site, PlanBuilder& builder) {
@@ -154,10 +164,10 @@ Edge planLayer(const network::Merge& layer, const Site& site, PlanBuilder& build
   dnnl::memory::desc desc = plain ? builder.canonical(site.node.output) : inputs[0].value.get_desc();
   Edge output = builder.edge(site.node.output, desc, wantsGradient);
   if (layer.how == How::kAdd) {
-    // In place where the first addend is not needed any more; its gradient is the sum's, so that only the others copy.
+    // In place where the first addend is not needed any more.
     if (inputs[0].overwritable && !site.input().reluPending) output.value = inputs[0].value;
-    if (inputs[0].gradient) output.gradient = inputs[0].gradient;
-    output.overwritable = !site.relu;
+    output.gradientIsOnlyRead = shareGradient(inputs, output, builder);
+    output.reluPending = site.relu;
     builder.add(std::make_unique<AddStep>(inputs, output, site.relu, builder));
   } else if (layer.how == How::kMultiply) {
     builder.add(std::make_unique<MultiplyStep>(inputs, output, builder));

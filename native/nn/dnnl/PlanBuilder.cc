@@ -176,6 +176,7 @@ Edge PlanBuilder::reordered(const Edge& from, const dnnl::memory::desc& desc) {
   if (from.value.get_desc() == desc) return from;
   Edge to = edge(from.shape, desc, static_cast<bool>(from.gradient));
   to.reluPending = from.reluPending;
+  to.gradientIsOnlyRead = !from.reluPending;
   to.indices = from.indices;
   add(std::make_unique<Reorder>(from, to, *this));
   return to;
@@ -184,6 +185,7 @@ Edge PlanBuilder::reordered(const Edge& from, const dnnl::memory::desc& desc) {
 Edge PlanBuilder::settled(const Edge& edge) {
   if (edge.reluPending && edge.gradient) add(std::make_unique<ReluBackward>(edge, *this));
   Edge result = edge;
+  if (edge.reluPending) result.gradientIsOnlyRead = false;
   result.reluPending = false;
   return result;
 }
@@ -194,10 +196,21 @@ std::vector<Edge> PlanBuilder::forked(const Edge& edge, size_t count) {
     branch.overwritable = false;
     if (!edge.gradient) continue;
     branch.reluPending = false;
+    branch.gradientIsOnlyRead = true;
     branch.gradient = buffers_.add(edge.gradient.get_desc());
   }
   if (edge.gradient) add(std::make_unique<Fork>(edge, branches, *this));
   return branches;
+}
+
+std::vector<Edge> PlanBuilder::forkedWithAddend(const Edge& edge) {
+  check(edge.gradient && !edge.reluPending && !edge.addend, "This edge needs a step that adds up its gradients");
+  Edge other = edge, adding = edge;
+  other.gradient = buffers_.add(edge.gradient.get_desc());
+  other.gradientIsOnlyRead = true;
+  adding.addend = other.gradient;
+  other.overwritable = adding.overwritable = false;
+  return {other, adding};
 }
 
 Operation PlanBuilder::reorder(Phase phase, const dnnl::memory& from, const dnnl::memory& to) {

@@ -63,6 +63,8 @@ class PlanBuilder {
   Edge settled(const Edge& edge);
   // One edge for each of several who take the same value; adds the step that adds up their gradients.
   std::vector<Edge> forked(const Edge& edge, size_t count);
+  // The same for two, of whom the last edge's taker has his part of backward after the other's and adds up himself.
+  std::vector<Edge> forkedWithAddend(const Edge& edge);
   // Dense, channels last: settled and reordered.
   Edge plain(const Edge& edge) { return reordered(settled(edge), canonical(edge.shape)); }
 

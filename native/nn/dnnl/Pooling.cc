@@ -1,3 +1,4 @@
+#include "nn/dnnl/Geometry.h"
 #include "nn/dnnl/LayerPlans.h"
 
 namespace bloomery::nn {
@@ -40,12 +41,14 @@ Edge planLayer(const network::Pooling& layer, const Site& site, PlanBuilder& bui
   auto horizontal = network::paddingOf(layer.padding, image[1], layer.poolSize.second, layer.strides.second);
   Dims strides = {layer.strides.first, layer.strides.second}, window = {layer.poolSize.first, layer.poolSize.second};
   Dims before = {vertical.before, horizontal.before}, after = {vertical.after, horizontal.after}, dilation = {0, 0};
+  if (site.zeros != nullptr) widen(*site.zeros, before, after);
   auto algorithm = layer.maximum ? dnnl::algorithm::pooling_max : dnnl::algorithm::pooling_avg_exclude_padding;
 
   dnnl::pooling_forward::primitive_desc forwardDesc(builder.engine(), builder.forwardKind(), algorithm,
                                                     input.value.get_desc(), builder.image(node.output), strides, window,
                                                     dilation, before, after, builder.attributes());
   Edge output = builder.edge(node.output, forwardDesc.dst_desc(), static_cast<bool>(input.gradient));
+  output.gradientIsOnlyRead = true;
   output.reluPending = input.reluPending;  // the largest of a window is cut off exactly when all of it is
 
   Arguments arguments = {{DNNL_ARG_SRC, input.value}, {DNNL_ARG_DST, output.value}};

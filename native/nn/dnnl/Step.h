@@ -32,6 +32,10 @@ struct Edge {
   // The value is the output of a ReLU whose part of backward is still to be done: whoever takes the edge must zero the
   // gradient wherever the value is zero, or hand the duty on. It commutes with max pooling, where it is cheaper.
   bool reluPending = false;
+  // The step that made the value only reads the gradient, so that others may read the same one.
+  bool gradientIsOnlyRead = false;
+  // What the taker adds to the gradient that it writes, where he was promised to someone who does: another taker's.
+  dnnl::memory addend = {};
   // [batch, steps]: the indices that an Embedding which masks zeros took; steps of index 0 are to be skipped. Empty
   // where no step is.
   dnnl::memory indices = {};

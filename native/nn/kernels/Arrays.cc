@@ -39,13 +39,6 @@ struct Multiply {
   }
 };
 
-struct Mask {
-  [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* gradient, const float* value,
-                                                float* out) {
-    for (int64_t i = first; i < end; ++i) out[i] = value[i] > 0 ? gradient[i] : 0.0f;
-  }
-};
-
 struct Copy {
   [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const float* from, float* to) {
     std::copy(from + first, from + end, to + first);
@@ -71,10 +64,6 @@ void addForward(const float* a, const float* b, bool relu, int64_t size, float* 
 }
 
 void multiplyArrays(const float* a, const float* b, int64_t size, float* out) { runPieces<Multiply>(size, a, b, out); }
-
-void maskArray(const float* gradient, const float* value, int64_t size, float* out) {
-  runPieces<Mask>(size, gradient, value, out);
-}
 
 void copyArray(const float* from, int64_t size, float* to) { runPieces<Copy>(size, from, to); }
 

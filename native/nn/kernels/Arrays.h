@@ -14,9 +14,6 @@ void addForward(const float* a, const float* b, bool relu, int64_t size, float* 
 // out = a * b.
 void multiplyArrays(const float* a, const float* b, int64_t size, float* out);
 
-// out = gradient where value > 0, else 0.
-void maskArray(const float* gradient, const float* value, int64_t size, float* out);
-
 void copyArray(const float* from, int64_t size, float* to);
 
 }  // namespace bloomery::nn

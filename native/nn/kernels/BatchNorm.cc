@@ -16,8 +16,8 @@ constexpr int64_t kRun = 64;
 struct Strip {
   const float* values;
   const float* gradients;  // null for moments
-  const float* output;     // of the ReLU behind, or null
   const float* center;     // of the channels
+  ReluBehind relu;         // of the channels
   int64_t spatial, stride;
 };
 
@@ -25,26 +25,27 @@ struct Strip {
 // gradient * (value - center).
 template <bool kMoments, bool kMasked>
 [[gnu::always_inline]] inline void addLanes(const Strip& strip, double* sums, double* others) {
-  Lanes center;
+  Lanes center, scale = {}, shift = {};
   BLOOMERY_LOAD(center, strip.center);
+  if constexpr (kMasked) {
+    BLOOMERY_LOAD(scale, strip.relu.scale);
+    BLOOMERY_LOAD(shift, strip.relu.shift);
+  }
   for (int64_t start = 0; start < strip.spatial; start += kRun) {
     Lanes sum = {}, other = {};
     int64_t stop = std::min(strip.spatial, start + kRun);
     for (int64_t pixel = start; pixel < stop; ++pixel) {
-      Lanes value, gradient, output;
+      Lanes value, gradient;
       BLOOMERY_LOAD(value, strip.values + pixel * strip.stride);
-      value -= center;
+      Lanes distance = value - center;
       if constexpr (kMoments) {
-        sum += value;
-        other += value * value;
+        sum += distance;
+        other += distance * distance;
       } else {
         BLOOMERY_LOAD(gradient, strip.gradients + pixel * strip.stride);
-        if constexpr (kMasked) {
-          BLOOMERY_LOAD(output, strip.output + pixel * strip.stride);
-          gradient = BLOOMERY_WHERE_POSITIVE(gradient, output);
-        }
+        if constexpr (kMasked) gradient = BLOOMERY_WHERE_POSITIVE(gradient, value * scale + shift);
         sum += gradient;
-        other += gradient * value;
+        other += gradient * distance;
       }
     }
     for (int64_t i = 0; i < kLanes; ++i) {
@@ -58,18 +59,18 @@ template <bool kMoments, bool kMasked>
 inline void addOne(const Strip& strip, int64_t lane, double& sum, double& other) {
   for (int64_t pixel = 0; pixel < strip.spatial; ++pixel) {
     int64_t at = pixel * strip.stride + lane;
-    float value = strip.values[at] - strip.center[lane];
-    float factor = strip.gradients == nullptr ? value : strip.gradients[at];
-    if (strip.output != nullptr && !(strip.output[at] > 0)) factor = 0;
+    float value = strip.values[at], distance = value - strip.center[lane];
+    float factor = strip.gradients == nullptr ? distance : strip.gradients[at];
+    if (strip.relu.scale != nullptr && !(value * strip.relu.scale[lane] + strip.relu.shift[lane] > 0)) factor = 0;
     sum += factor;
-    other += double{factor} * value;
+    other += double{factor} * distance;
   }
 }
 
 // Partial sums of rows [first, end): [row, 2, channels].
 struct RowSums {
   [[gnu::always_inline]] static inline void run(int64_t first, int64_t end, const BatchNormShape* shape,
-                                                const float* values, const float* gradients, const float* output,
+                                                const float* values, const float* gradients, const ReluBehind* relu,
                                                 const float* center, double* sums) {
     int64_t channels = shape->channels(), block = shape->block;
     for (int64_t row = first; row < end; ++row) {
@@ -77,18 +78,16 @@ struct RowSums {
       std::fill_n(own, channels * 2, 0.0);
       for (int64_t channel = 0; channel < channels; channel += std::min(kLanes, block)) {
         int64_t at = row * shape->rowSize() + channel / block * shape->spatial * block + channel % block;
-        Strip strip{values + at,
-                    gradients == nullptr ? nullptr : gradients + at,
-                    output == nullptr ? nullptr : output + at,
-                    center + channel,
-                    shape->spatial,
-                    block};
+        bool masked = relu->scale != nullptr;
+        Strip strip{values + at,      gradients == nullptr ? nullptr : gradients + at,
+                    center + channel, masked ? ReluBehind{relu->scale + channel, relu->shift + channel} : ReluBehind{},
+                    shape->spatial,   block};
         int64_t lanes = std::min(kLanes, block - channel % block);
         if (lanes < kLanes) {
           for (int64_t i = 0; i < lanes; ++i) addOne(strip, i, own[channel + i], own[channels + channel + i]);
         } else if (gradients == nullptr) {
           addLanes<true, false>(strip, own + channel, own + channels + channel);
-        } else if (output == nullptr) {
+        } else if (!masked) {
           addLanes<false, false>(strip, own + channel, own + channels + channel);
         } else {
           addLanes<false, true>(strip, own + channel, own + channels + channel);
@@ -102,37 +101,58 @@ struct RowSums {
 struct Pass {
   const float* values;
   const float* gradients;  // null: forward
-  const float* output;     // of the ReLU behind, or null
+  const float* addend;     // null: none
   const float *a, *b, *c;  // forward: a scales, c shifts
-  bool relu;               // forward
+  bool cuts;               // forward: a ReLU is behind
+  ReluBehind relu;         // backward
   float* out;
 };
 
+// The factors of eight channels.
+struct Factors {
+  Lanes a = {}, b = {}, c = {}, scale = {}, shift = {};
+};
+
 template <bool kForward, bool kMasked>
-[[gnu::always_inline]] inline void passLanes(const Pass& pass, int64_t at, Lanes a, Lanes b, Lanes c) {
-  Lanes value, gradient, output;
+[[gnu::always_inline]] inline void loadFactors(const Pass& pass, int64_t channel, Factors& factors) {
+  BLOOMERY_LOAD(factors.a, pass.a + channel);
+  BLOOMERY_LOAD(factors.c, pass.c + channel);
+  if constexpr (!kForward) BLOOMERY_LOAD(factors.b, pass.b + channel);
+  if constexpr (!kForward && kMasked) {
+    BLOOMERY_LOAD(factors.scale, pass.relu.scale + channel);
+    BLOOMERY_LOAD(factors.shift, pass.relu.shift + channel);
+  }
+}
+
+template <bool kForward, bool kMasked>
+[[gnu::always_inline]] inline void passLanes(const Pass& pass, int64_t at, const Factors& factors) {
+  Lanes value, gradient, addend;
   BLOOMERY_LOAD(value, pass.values + at);
   if constexpr (kForward) {
-    value = value * a + c;
+    value = value * factors.a + factors.c;
     if constexpr (kMasked) value = BLOOMERY_WHERE_POSITIVE(value, value);
   } else {
     BLOOMERY_LOAD(gradient, pass.gradients + at);
-    if constexpr (kMasked) {
-      BLOOMERY_LOAD(output, pass.output + at);
-      gradient = BLOOMERY_WHERE_POSITIVE(gradient, output);
+    if constexpr (kMasked) gradient = BLOOMERY_WHERE_POSITIVE(gradient, value * factors.scale + factors.shift);
+    value = gradient * factors.a + (value * factors.b + factors.c);
+    if (pass.addend != nullptr) {
+      BLOOMERY_LOAD(addend, pass.addend + at);
+      value += addend;
     }
-    value = gradient * a + (value * b + c);
   }
   BLOOMERY_STORE(value, pass.out + at);
 }
 
 inline void passOne(const Pass& pass, int64_t at, int64_t channel) {
+  float value = pass.values[at];
   if (pass.gradients == nullptr) {
-    float value = pass.values[at] * pass.a[channel] + pass.c[channel];
-    pass.out[at] = pass.relu && !(value > 0) ? 0.0f : value;
+    value = value * pass.a[channel] + pass.c[channel];
+    pass.out[at] = pass.cuts && !(value > 0) ? 0.0f : value;
   } else {
-    float gradient = pass.output != nullptr && !(pass.output[at] > 0) ? 0.0f : pass.gradients[at];
-    pass.out[at] = gradient * pass.a[channel] + (pass.values[at] * pass.b[channel] + pass.c[channel]);
+    bool isCut = pass.relu.scale != nullptr && !(value * pass.relu.scale[channel] + pass.relu.shift[channel] > 0);
+    float gradient = isCut ? 0.0f : pass.gradients[at];
+    value = gradient * pass.a[channel] + (value * pass.b[channel] + pass.c[channel]);
+    pass.out[at] = pass.addend == nullptr ? value : value + pass.addend[at];
   }
 }
 
@@ -141,15 +161,11 @@ template <bool kForward, bool kMasked, int kVectors>
 [[gnu::always_inline]] inline void passBlock(const BatchNormShape& shape, const Pass& pass, int64_t first,
                                              int64_t channel) {
   if constexpr (kVectors > 0) {
-    Lanes a[kVectors], b[kVectors] = {}, c[kVectors];
-    for (int i = 0; i < kVectors; ++i) {
-      BLOOMERY_LOAD(a[i], pass.a + channel + i * kLanes);
-      if constexpr (!kForward) BLOOMERY_LOAD(b[i], pass.b + channel + i * kLanes);
-      BLOOMERY_LOAD(c[i], pass.c + channel + i * kLanes);
-    }
+    Factors factors[kVectors];
+    for (int i = 0; i < kVectors; ++i) loadFactors<kForward, kMasked>(pass, channel + i * kLanes, factors[i]);
     for (int64_t pixel = 0; pixel < shape.spatial; ++pixel) {
       for (int i = 0; i < kVectors; ++i) {
-        passLanes<kForward, kMasked>(pass, first + (pixel * kVectors + i) * kLanes, a[i], b[i], c[i]);
+        passLanes<kForward, kMasked>(pass, first + (pixel * kVectors + i) * kLanes, factors[i]);
       }
     }
   } else {
@@ -157,11 +173,9 @@ template <bool kForward, bool kMasked, int kVectors>
     for (int64_t pixel = 0; pixel < shape.spatial; ++pixel) {
       int64_t at = first + pixel * shape.block;
       for (int64_t i = 0; i < whole; i += kLanes) {
-        Lanes a, b = {}, c;
-        BLOOMERY_LOAD(a, pass.a + channel + i);
-        if constexpr (!kForward) BLOOMERY_LOAD(b, pass.b + channel + i);
-        BLOOMERY_LOAD(c, pass.c + channel + i);
-        passLanes<kForward, kMasked>(pass, at + i, a, b, c);
+        Factors factors;
+        loadFactors<kForward, kMasked>(pass, channel + i, factors);
+        passLanes<kForward, kMasked>(pass, at + i, factors);
       }
       for (int64_t i = whole; i < shape.block; ++i) passOne(pass, at + i, channel + i);
     }
@@ -206,9 +220,9 @@ void batchMoments(const BatchNormShape& shape, const float* values, int64_t numR
   for (int64_t channel = 0; channel < shape.channels(); ++channel) {
     mean[channel] = values[channel / shape.block * shape.spatial * shape.block + channel % shape.block];
   }
-  const float* none = nullptr;
-  runItems<RowSums>(numRows, numRows * shape.rowSize(), &shape, values, none, none, static_cast<const float*>(mean),
-                    scratch);
+  ReluBehind noRelu;
+  runItems<RowSums>(numRows, numRows * shape.rowSize(), &shape, values, static_cast<const float*>(nullptr),
+                    static_cast<const ReluBehind*>(&noRelu), static_cast<const float*>(mean), scratch);
   double count = static_cast<double>(numRows * shape.spatial);
   addUp(scratch, numRows, shape.channels(), [&](int64_t channel, double sum, double squares) {
     double center = sum / count;
@@ -219,7 +233,7 @@ void batchMoments(const BatchNormShape& shape, const float* values, int64_t numR
 
 void batchNormalize(const BatchNormShape& shape, const float* values, int64_t numRows, const float* scale,
                     const float* shift, bool relu, float* out) {
-  Pass pass{values, nullptr, nullptr, scale, nullptr, shift, relu, out};
+  Pass pass{values, nullptr, nullptr, scale, nullptr, shift, relu, {}, out};
   int64_t items = numRows * shape.blocks, work = numRows * shape.rowSize();
   if (relu) {
     runItems<BlockPass<true, true>>(items, work, &shape, static_cast<const Pass*>(&pass));
@@ -228,9 +242,9 @@ void batchNormalize(const BatchNormShape& shape, const float* values, int64_t nu
   }
 }
 
-void batchNormSums(const BatchNormShape& shape, const float* values, const float* gradients, const float* output,
+void batchNormSums(const BatchNormShape& shape, const float* values, const float* gradients, const ReluBehind& relu,
                    int64_t numRows, const float* mean, float* sums, float* sumsWithValues, double* scratch) {
-  runItems<RowSums>(numRows, numRows * shape.rowSize(), &shape, values, gradients, output, mean, scratch);
+  runItems<RowSums>(numRows, numRows * shape.rowSize(), &shape, values, gradients, &relu, mean, scratch);
   addUp(scratch, numRows, shape.channels(), [&](int64_t channel, double sum, double withValues) {
     sums[channel] = static_cast<float>(sum);
     sumsWithValues[channel] = static_cast<float>(withValues);
@@ -238,11 +252,11 @@ void batchNormSums(const BatchNormShape& shape, const float* values, const float
 }
 
 void batchNormInputGradient(const BatchNormShape& shape, const float* values, const float* gradients,
-                            const float* output, int64_t numRows, const float* a, const float* b, const float* c,
-                            float* out) {
-  Pass pass{values, gradients, output, a, b, c, false, out};
+                            const ReluBehind& relu, const float* addend, int64_t numRows, const float* a,
+                            const float* b, const float* c, float* out) {
+  Pass pass{values, gradients, addend, a, b, c, false, relu, out};
   int64_t items = numRows * shape.blocks, work = numRows * shape.rowSize();
-  if (output != nullptr) {
+  if (relu.scale != nullptr) {
     runItems<BlockPass<false, true>>(items, work, &shape, static_cast<const Pass*>(&pass));
   } else {
     runItems<BlockPass<false, false>>(items, work, &shape, static_cast<const Pass*>(&pass));

@@ -18,6 +18,13 @@ struct BatchNormShape {
   int64_t scratchSize(int64_t rows) const { return rows * channels() * 2; }
 };
 
+// A ReLU behind the normalisation: which values it lets through, [channels] each, is told from the input as the output
+// was made from it. Null pointers: there is none.
+struct ReluBehind {
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+};
+
 // mean, variance: [channels], the biased variance.
 void batchMoments(const BatchNormShape& shape, const float* values, int64_t numRows, float* mean, float* variance,
                   double* scratch);
@@ -26,13 +33,13 @@ void batchMoments(const BatchNormShape& shape, const float* values, int64_t numR
 void batchNormalize(const BatchNormShape& shape, const float* values, int64_t numRows, const float* scale,
                     const float* shift, bool relu, float* out);
 
-// sums: of the gradient [channels]; sumsWithValues: of gradient * (value - mean). `output` null: no ReLU behind.
-void batchNormSums(const BatchNormShape& shape, const float* values, const float* gradients, const float* output,
+// sums: of the gradient [channels]; sumsWithValues: of gradient * (value - mean).
+void batchNormSums(const BatchNormShape& shape, const float* values, const float* gradients, const ReluBehind& relu,
                    int64_t numRows, const float* mean, float* sums, float* sumsWithValues, double* scratch);
 
-// out = gradient * a + value * b + c, each [channels]; the gradient masked by `output` where that is given.
+// out = gradient * a + value * b + c, each [channels], and `addend`, laid out as the values, where that is given.
 void batchNormInputGradient(const BatchNormShape& shape, const float* values, const float* gradients,
-                            const float* output, int64_t numRows, const float* a, const float* b, const float* c,
-                            float* out);
+                            const ReluBehind& relu, const float* addend, int64_t numRows, const float* a,
+                            const float* b, const float* c, float* out);
 
 }  // namespace bloomery::nn

@@ -80,6 +80,28 @@ inline std::vector<LayerCase> layerCases() {
        input("12") + "{'kind': 'Dense', 'units': 12}, {'kind': 'Reshape', 'targetShape': [2, -1, 2]}, " + conv + head},
       {"zeroPadding",
        input("4, 3, 2") + conv + relu + "{'kind': 'ZeroPadding2D', 'padding': [[1, 2], [0, 3]]}, " + conv + head},
+      {"zeroPaddingStrided",
+       input("7, 6, 2") +
+           "{'kind': 'ZeroPadding2D', 'padding': [[1, 2], [0, 1]]}, {'kind': 'Conv2D', 'filters': 8, "
+           "'kernelSize': 3, 'strides': 2, 'activation': 'relu'}, {'kind': 'ZeroPadding2D', 'padding': "
+           "1}, {'kind': 'Conv2D', 'filters': 8, 'kernelSize': 3, 'strides': 2, 'padding': 'same'}, " +
+           head},
+      {"zeroPaddingMaxPool", input("6, 5, 2") + wide + relu + "{'kind': 'ZeroPadding2D', 'padding': 1}, " +
+                                 "{'kind': 'MaxPool2D', 'poolSize': 3, 'strides': 2}, " + head},
+      {"zeroPaddingMaxPoolNormed",
+       input("6, 5, 2") + wide + norm + relu + "{'kind': 'ZeroPadding2D', 'padding': [[2, 0], [0, 2]]}, " +
+           "{'kind': 'MaxPool2D', 'poolSize': 3, 'strides': 2}, " + head,
+       4, 4},
+      {"zeroPaddingMaxPoolNegative", input("6, 5, 2") + wide + "{'kind': 'ZeroPadding2D', 'padding': 1}, " +
+                                         "{'kind': 'MaxPool2D', 'poolSize': 3, 'strides': 2}, " + head},
+      {"zeroPaddingAveragePool", input("6, 5, 2") + wide + relu + "{'kind': 'ZeroPadding2D', 'padding': 1}, " +
+                                     "{'kind': 'AveragePool2D', 'poolSize': 3, 'strides': 2}, " + head},
+      {"zeroPaddingTakenTwice",
+       input("4, 4, 2") + wide +
+           "{'kind': 'ZeroPadding2D', 'padding': 1, 'name': 'p'}, {'kind': 'Conv2D', 'filters': "
+           "16, 'kernelSize': 3, 'padding': 'same', 'name': 'a'}, {'kind': 'Add', 'inputs': "
+           "['p', 'a']}, " +
+           head},
       {"rescaling",
        input("4") + dense + "{'kind': 'Rescaling', 'scale': -0.5, 'offset': 2}, {'kind': 'Dense', 'units': 3}]"},
       {"leakyReluLayer",
@@ -92,6 +114,19 @@ inline std::vector<LayerCase> layerCases() {
        input("5, 4, 2") + "{'kind': 'Conv2D', 'filters': 8, 'kernelSize': 3, 'name': 'a', 'padding': 'same'}, " +
            "{'kind': 'Conv2D', 'filters': 8, 'kernelSize': 3, 'name': 'b', 'padding': 'same', 'activation': 'relu'}, " +
            "{'kind': 'Add', 'inputs': ['b', 'a']}, {'kind': 'ReLU'}, " + head},
+      {"addReluForked",
+       input("5, 4, 2") + "{'kind': 'Conv2D', 'filters': 8, 'kernelSize': 3, 'name': 'a', 'padding': 'same'}, " + norm +
+           relu + "{'kind': 'Conv2D', 'filters': 8, 'kernelSize': 3, 'name': 'b', 'padding': 'same'}, " +
+           "{'kind': 'BatchNormalization', 'name': 'n'}, {'kind': 'Add', 'inputs': ['n', 'a']}, {'kind': 'ReLU', "
+           "'name': 'r'}, {'kind': 'Conv2D', 'filters': 8, 'kernelSize': 3, 'padding': 'same', 'name': 'c'}, {'kind': "
+           "'Add', 'inputs': ['c', 'r']}, {'kind': 'ReLU'}, {'kind': 'MaxPool2D'}, " +
+           head,
+       4, 4},
+      {"addTwice",
+       input("6") + "{'kind': 'Dense', 'units': 5, 'name': 'a'}, {'kind': 'Add', 'inputs': ['a', 'a'], 'name': 's'}, "
+                    "{'kind': 'Dropout', 'rate': 0.3, 'name': 'd'}, {'kind': 'Dense', 'units': 5, 'name': 'b', "
+                    "'inputs': ['a'], 'activation': 'relu'}, {'kind': 'Add', 'inputs': ['b', 'd', 's']}, {'kind': "
+                    "'ReLU'}, {'kind': 'Dense', 'units': 3}]"},
       {"addThree", input("6") + "{'kind': 'Dense', 'units': 5, 'name': 'a'}, {'kind': 'Dense', 'units': 5, 'name': "
                                 "'b'}, {'kind': 'Dense', 'units': 5, 'name': 'c', 'inputs': ['a']}, {'kind': 'Add', "
                                 "'inputs': ['a', 'b', 'c']}, {'kind': 'Dense', 'units': 3}]"},

@@ -1,6 +1,7 @@
 // Times training steps of a network on made-up rows: batch from the prefetcher, forward, loss, backward, optimizer,
-// as the training loop runs them. Reads lines "run SECONDS" and answers each with a line of JSON, so that whoever
-// compares can alternate with a peer; "peak SECONDS" tells what the processor can do at most.
+// as the training loop runs them; or inference on one assembled batch; or, as a yardstick, the network's heavy oneDNN
+// primitives alone. Reads lines "run SECONDS" and answers each with a line of JSON, so that whoever compares can
+// alternate with a peer; "peak SECONDS" tells what the processor can do at most.
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -11,6 +12,9 @@
 #include "base/Error.h"
 #include "base/Random.h"
 #include "comm/local/LocalGroup.h"
+#include "data/Batcher.h"
+#include "nn/Softmax.h"
+#include "nn/dnnl/PrimitiveTimes.h"
 #include "tools/Machine.h"
 #include "tools/ProfileTable.h"
 #include "train/ComputeThreads.h"
@@ -29,11 +33,12 @@ struct Options {
   std::string loss = "\"categorical_crossentropy\"";
   int64_t batch = 96;
   int threads = 1;
-  bool profile = false;
+  bool profile = false, inference = false, primitives = false;
 };
 
 constexpr const char* kUsage =
-    "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON] [--profile]\n"
+    "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON]\n"
+    "    [--inference] [--primitives] [--profile]\n"
     "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}; \"peak SECONDS\"\n"
     "measures multiply-adds of the processor.\n";
 
@@ -41,8 +46,12 @@ Options parse(int count, char** words) {
   Options options;
   for (int i = 1; i < count; i += 2) {
     std::string name = words[i];
-    if (name == "--profile") {
-      options.profile = true;
+    bool* flag = name == "--profile"      ? &options.profile
+                 : name == "--inference"  ? &options.inference
+                 : name == "--primitives" ? &options.primitives
+                                          : nullptr;
+    if (flag != nullptr) {
+      *flag = true;
       --i;
       continue;
     }
@@ -127,11 +136,17 @@ class TimedRows : public bloomery::data::StepRows {
   int64_t position_ = 0;
 };
 
-class StepBench {
+class Bench {
+ public:
+  virtual ~Bench() = default;
+  virtual double samplesPerSecond(double seconds) = 0;
+};
+
+class StepBench final : public Bench {
  public:
   // profile: to be filled, or null.
-  StepBench(const std::string& text, bloomery::nn::Profile* profile)
-      : task_(TaskSpec::parse(text)),
+  StepBench(const TaskSpec& task, bloomery::nn::Profile* profile)
+      : task_(task),
         parameters_(task_.graph.parameters().layout()),
         rows_(task_.rowFormat()),
         none_(task_.rowFormat()),
@@ -143,9 +158,7 @@ class StepBench {
     loop_.awaitRows([] { return true; });
   }
 
-  int64_t flopsPerSample() const { return task_.graph.flopsPerSample(); }
-
-  double samplesPerSecond(double seconds) {
+  double samplesPerSecond(double seconds) override {
     seconds_ = seconds;
     loop_.run();
     auto news = progress_.poll(std::chrono::milliseconds(0), log_, trace_);
@@ -154,7 +167,7 @@ class StepBench {
   }
 
  private:
-  TaskSpec task_;
+  const TaskSpec& task_;
   bloomery::Arena parameters_;
   bloomery::data::RowStore rows_, none_;
   bloomery::Cancellation cancellation_;
@@ -166,6 +179,81 @@ class StepBench {
   bloomery::train::TrainingLoop loop_;
 };
 
+// Runs as often as fits, twice at least.
+template <typename Run>
+double perSecond(int64_t samples, double seconds, Run run) {
+  Clock::time_point start = Clock::now();
+  auto passed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  int64_t runs = 0;
+  while (runs < 2 || passed() < seconds) {
+    run();
+    ++runs;
+  }
+  return static_cast<double>(runs * samples) / passed();
+}
+
+class InferenceBench final : public Bench {
+ public:
+  InferenceBench(const TaskSpec& task, bloomery::nn::Profile* profile)
+      : outputs_(task.graph.outputs()),
+        parameters_(task.graph.parameters().layout()),
+        rows_(task.rowFormat()),
+        batch_(task.training.batchSize, rows_.format()) {
+    task.graph.parameters().initialize(0, parameters_);
+    plan_ = bloomery::nn::makeDnnlPlan(task.graph, parameters_, nullptr,
+                                       {.batchSize = batch_.capacity, .training = false, .profile = profile});
+    fill(rows_);
+    std::vector<int64_t> positions(static_cast<size_t>(batch_.capacity));
+    for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i) % kRows;
+    bloomery::data::Batcher(rows_).assemble(positions, batch_);
+    for (const auto& output : outputs_) {
+      predictions_.resize(
+          std::max(predictions_.size(), static_cast<size_t>(batch_.capacity * output.shape.numElements())));
+    }
+  }
+
+  double samplesPerSecond(double seconds) override {
+    return perSecond(batch_.capacity, seconds, [this] {
+      plan_->forward({batch_.inputs, {}, batch_.capacity, 0}, bloomery::nn::Mode::kInference);
+      for (size_t i = 0; i < outputs_.size(); ++i) {
+        int64_t width = outputs_[i].shape.numElements(), last = outputs_[i].shape.extents().back();
+        bloomery::nn::applyTail(outputs_[i].tail, plan_->logits(i).data, batch_.capacity * (width / last), last,
+                                predictions_.data());
+      }
+    });
+  }
+
+ private:
+  const std::vector<bloomery::network::Output>& outputs_;
+  bloomery::Arena parameters_;
+  bloomery::data::RowStore rows_;
+  bloomery::data::Batch batch_;
+  std::unique_ptr<bloomery::nn::Plan> plan_;
+  std::vector<float> predictions_;
+};
+
+class PrimitiveBench final : public Bench {
+ public:
+  PrimitiveBench(const TaskSpec& task, bool inference)
+      : batchSize_(task.training.batchSize), times_(task.graph, batchSize_, !inference) {}
+
+  double samplesPerSecond(double seconds) override {
+    perSecond(batchSize_, seconds, [this] { times_.measure(); });
+    return static_cast<double>(batchSize_) / times_.seconds();
+  }
+
+ private:
+  int64_t batchSize_;
+  bloomery::nn::PrimitiveTimes times_;
+};
+
+std::unique_ptr<Bench> makeBench(const Options& options, const TaskSpec& task, bloomery::nn::Profile& profile) {
+  bloomery::nn::Profile* wanted = options.profile ? &profile : nullptr;
+  if (options.primitives) return std::make_unique<PrimitiveBench>(task, options.inference);
+  if (options.inference) return std::make_unique<InferenceBench>(task, wanted);
+  return std::make_unique<StepBench>(task, wanted);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -176,11 +264,12 @@ int main(int count, char** words) {
   try {
     Options options = parse(count, words);
     bloomery::train::setComputeThreads(options.threads);
-    std::string task =
+    std::string text =
         bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
                           ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch, "}}");
     bloomery::nn::Profile profile;
-    StepBench bench(task, options.profile ? &profile : nullptr);
+    TaskSpec task = TaskSpec::parse(text);
+    std::unique_ptr<Bench> bench = makeBench(options, task, profile);
     std::string word;
     double seconds = 0;
     while (std::cin >> word >> seconds) {
@@ -188,8 +277,8 @@ int main(int count, char** words) {
       if (word == "peak") {
         answer = {{"gigaflops", bloomery::tools::peakGigaflops(options.threads, seconds)}};
       } else {
-        answer = {{"samplesPerSecond", bench.samplesPerSecond(seconds)},
-                  {"flopsPerSample", bench.flopsPerSample()},
+        answer = {{"samplesPerSecond", bench->samplesPerSecond(seconds)},
+                  {"flopsPerSample", task.graph.flopsPerSample()},
                   {"peakBytes", bloomery::tools::peakMemoryBytes()}};
       }
       std::cout << answer.dump() << std::endl;

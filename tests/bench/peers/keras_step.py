@@ -1,5 +1,5 @@
-"""TensorFlow's training step (Keras layers, one compiled graph) on a network given as our JSON. Answers lines
-"run SECONDS" as competitor.py says."""
+"""TensorFlow's training step, or inference, on a network given as our JSON: Keras layers, one compiled graph. Answers
+lines "run SECONDS" as competitor.py says."""
 
 import argparse
 import json
@@ -16,6 +16,7 @@ parser.add_argument("--batch", type=int, required=True)
 parser.add_argument("--threads", type=int, required=True)
 parser.add_argument("--optimizer", required=True)
 parser.add_argument("--loss", required=True)
+parser.add_argument("--inference", action="store_true")
 options = parser.parse_args()
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
@@ -96,7 +97,12 @@ def main():
         batches.append((made, tf.constant(labels)))
 
     @tf.function
-    def step(features, labels):
+    def predict(features, labels):
+        logits = model(features, training=False)
+        return tf.nn.softmax(logits) if options.loss != "mse" else logits
+
+    @tf.function
+    def train(features, labels):
         with tf.GradientTape() as tape:
             loss = loss_of(model(features, training=True), labels)
         optimizer.apply_gradients(
@@ -104,6 +110,7 @@ def main():
         )
         return loss
 
+    step = predict if options.inference else train
     settings = (
         f"tensorflow {tf.__version__}, graph, {options.optimizer}, {options.threads} threads, batches made before"
     )

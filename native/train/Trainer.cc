@@ -68,6 +68,7 @@ void Trainer::start(std::unique_ptr<comm::Communicator> communicator, StepRowsOf
 void Trainer::compute(const StepRowsOfEpoch& stepRows) {
   try {
     setComputeThreads(task_.worker.threads);
+    treatTinyNumbersAsZero();
     TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
                        trace_, stepRows});
     loop.awaitRows([this] { return waitForRows(); });

@@ -12,6 +12,9 @@
 
 namespace bloomery::train {
 
+// A step tail counts the rows of a step in a float.
+inline constexpr int64_t kMaxBatchSize = 1 << 24;
+
 struct TrainSpec {
   std::vector<Head> heads;  // by output: loss, metrics and their like
   optim::UpdateSpec updates;

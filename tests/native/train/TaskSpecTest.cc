@@ -29,6 +29,8 @@ INSTANTIATE_TEST_SUITE_P(
     Training, WrongTasks,
     testing::Values(
         WrongTask{"batchSizeZero", R"({"batchSize": 0})", "Not positive: batchSize 0, give at least 1"},
+        WrongTask{"batchSizeOfTooManyRows", R"({"batchSize": 16777217})",
+                  "Too large: batchSize 16777217, give at most 16777216"},
         WrongTask{"bothBatchSizes", R"({"batchSize": 4, "globalBatchSize": 8})",
                   "Both batchSize and globalBatchSize are set: keep one"},
         WrongTask{

@@ -138,6 +138,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
+  if (reader.has("memoryBudget")) task.memoryBudget = positive(reader.integer("memoryBudget"), "memoryBudget");
   reader.finish();
   if (trains) {
     checkSchedule(task);

@@ -47,6 +47,7 @@ struct TaskSpec {
   TrainSpec training;
   WorkerSpec worker;
   data::IngestColumns columns;
+  std::optional<int64_t> memoryBudget;  // bytes: describe tells the largest batch that stays within them
 
   static TaskSpec parse(const std::string& text);
   // Of rows to train on, and of rows to predict for.

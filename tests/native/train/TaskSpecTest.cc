@@ -81,37 +81,5 @@ TEST(TrainSpec, optionsAloneAreThoseOfTheDefaultOptimizer) {
   EXPECT_EQ(result["training"]["optimizer"]["learningRate"], 0.5);
 }
 
-TEST(Describe, tellsResolvedLossAndMetrics) {
-  Json result = Json::parse(describe(taskJson(R"({"loss": "mse", "metrics": ["acc", "mae"]})")));
-  EXPECT_EQ(result["training"]["loss"]["kind"], "mean_squared_error");
-  EXPECT_EQ(result["training"]["metrics"][0]["name"], "acc");
-  result = Json::parse(describe(taskJson("{}")));
-  EXPECT_EQ(result["training"]["loss"]["kind"], "categorical_crossentropy");
-  EXPECT_EQ(result["training"]["metrics"][0]["name"], "accuracy");
-}
-
-TEST(Describe, tellsMemoryAndResolvedTraining) {
-  Json result = Json::parse(describe(taskJson(R"({"optimizer": "adadelta", "batchSize": 4})")));
-  EXPECT_EQ(result["parameters"], 10 * 8 + (32 * 16 + 16) + (16 * 3 + 3));
-  EXPECT_EQ(result["training"]["optimizer"]["learningRate"], 1.0);
-  EXPECT_EQ(result["training"]["batchSize"], 4);
-  EXPECT_EQ(result["memory"]["optimizer"], 2 * result["memory"]["parameters"].get<int64_t>());
-  EXPECT_GT(result["memory"]["activations"].get<int64_t>(), 0);
-  EXPECT_EQ(result["output"]["classes"], 3);
-}
-
-TEST(Describe, countsAveragesAndAccumulatedGradients) {
-  Json result = Json::parse(
-      describe(taskJson(R"({"optimizer": "adagrad", "emaMomentum": 0.9, "clipNorm": 2, "backwardPassesPerStep": 3})")));
-  int64_t parameters = result["memory"]["parameters"].get<int64_t>();
-  EXPECT_EQ(result["memory"]["optimizer"], 2 * parameters);
-  EXPECT_EQ(result["memory"]["gradients"], 2 * parameters);
-  EXPECT_EQ(result["memory"]["total"], 5 * parameters + result["memory"]["activations"].get<int64_t>() +
-                                           result["memory"]["batches"].get<int64_t>());
-  EXPECT_EQ(result["training"]["emaMomentum"], 0.9);
-  EXPECT_EQ(result["training"]["clipNorm"], 2.0);
-  EXPECT_EQ(result["training"]["backwardPassesPerStep"], 3);
-}
-
 }  // namespace
 }  // namespace bloomery::train

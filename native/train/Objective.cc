@@ -33,7 +33,7 @@ void Objective::compute(const nn::Plan& plan, const data::Batch& batch, std::spa
     std::span weights(target.weights.data(), static_cast<size_t>(batch.numRows));
     double factor = weightSums.empty() || weightSums[i] <= 0 ? 0.0 : head.lossWeight / weightSums[i];
     losses[i] = nn::computeLoss(head.loss, head.output.tail, logits, targets, weights, factor,
-                                weightSums.empty() ? TensorView{} : plan.logitGradients(i));
+                                weightSums.empty() ? none_ : plan.logitGradients(i));
 
     std::vector<float>& predictions = outputs_[i].predictions;
     if (!predictions.empty()) {

@@ -54,6 +54,7 @@ class Objective {
   const std::vector<Head>& heads_;
   std::vector<Output> outputs_;
   size_t numMetricSums_ = 0;
+  const TensorView none_;  // gradients that nobody wants
 };
 
 // Names of Measures::metrics: "accuracy", or, with several outputs, "a_loss", "b_loss", "a_accuracy".

@@ -10,10 +10,6 @@ namespace {
 
 using How = network::Merge::How;
 
-int64_t sizeOf(const dnnl::memory& memory) {
-  return static_cast<int64_t>(memory.get_desc().get_size() / sizeof(float));
-}
-
 class MergeStep : public Step {
  public:
   MergeStep(std::vector<Edge> inputs, const Edge& output, bool readsValues, PlanBuilder& builder)
@@ -42,7 +38,7 @@ class AddStep final : public MergeStep {
   }
 
   void forward(const Pass&) override {
-    int64_t size = sizeOf(output_.value);
+    int64_t size = numFloats(output_.value);
     const float* sum = dataOf(inputs_[0].value);
     for (size_t i = 1; i < inputs_.size(); ++i) {
       addForward(sum, dataOf(inputs_[i].value), relu_ && i + 1 == inputs_.size(), size, dataOf(output_.value));
@@ -52,7 +48,7 @@ class AddStep final : public MergeStep {
 
   void backward(const Pass&) override {
     if (!output_.gradient) return;
-    int64_t size = sizeOf(output_.value);
+    int64_t size = numFloats(output_.value);
     const float* gradient = dataOf(output_.gradient);
     bool masked = !relu_;
     for (const Edge& input : inputs_) {
@@ -80,7 +76,7 @@ class MultiplyStep final : public MergeStep {
   void forward(const Pass&) override {
     const float* product = dataOf(inputs_[0].value);
     for (size_t i = 1; i < inputs_.size(); ++i) {
-      multiplyArrays(product, dataOf(inputs_[i].value), sizeOf(output_.value), dataOf(output_.value));
+      multiplyArrays(product, dataOf(inputs_[i].value), numFloats(output_.value), dataOf(output_.value));
       product = dataOf(output_.value);
     }
   }
@@ -92,7 +88,7 @@ class MultiplyStep final : public MergeStep {
       const float* product = dataOf(output_.gradient);
       for (size_t other = 0; other < inputs_.size(); ++other) {
         if (other == i) continue;
-        multiplyArrays(product, dataOf(inputs_[other].value), sizeOf(output_.value), dataOf(inputs_[i].gradient));
+        multiplyArrays(product, dataOf(inputs_[other].value), numFloats(output_.value), dataOf(inputs_[i].gradient));
         product = dataOf(inputs_[i].gradient);
       }
     }

@@ -197,10 +197,9 @@ class GraphReader {
             entry.sharedWith);
     nodeOf_[entry.name] = graph_.nodes_.size() - 1;
     if (function == Function::kLinear) return;
-    double slope = function == Function::kLeakyRelu ? 0.2 : 1.0;
     addNode({.name = entry.name + "/" + nameOf(function),
              .kind = "Activation",
-             .layer = Activation{function, slope},
+             .layer = Activation{function, defaultSlopeOf(function)},
              .inputs = {graph_.nodes_.size() - 1},
              .implicit = true},
             "");

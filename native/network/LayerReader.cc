@@ -230,7 +230,7 @@ Layer readDense(JsonReader& options) {
 Layer readActivation(JsonReader& options) {
   options.value("function");
   Function function = readFunction(options, "function", "");
-  return Activation{function, function == Function::kLeakyRelu ? 0.2 : 1.0};
+  return Activation{function, defaultSlopeOf(function)};
 }
 
 Layer readEmbedding(JsonReader& options) {
@@ -325,6 +325,8 @@ Layer readLayer(const std::string& kind, JsonReader& options) {
   for (const auto& entry : readers()) kinds.push_back(entry.first);
   throw UserError(message(unknownName("layer kind", kind, kinds), ", in ", options.where()));
 }
+
+double defaultSlopeOf(Function function) { return function == Function::kLeakyRelu ? 0.2 : 1.0; }
 
 std::string nameOf(Function function) { return functionNames()[static_cast<size_t>(function)]; }
 

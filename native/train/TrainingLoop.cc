@@ -30,14 +30,6 @@ data::ClassWeights classWeightsOf(const TaskSpec& task) {
   return weights;
 }
 
-std::vector<optim::ParameterRule> rulesOf(const TaskSpec& task) {
-  std::vector<optim::ParameterRule> rules;
-  for (const network::Parameter& parameter : task.graph.parameters().parameters()) {
-    rules.push_back({parameter.regularizer.l1, parameter.regularizer.l2, parameter.trainable});
-  }
-  return rules;
-}
-
 uint64_t hashOf(std::span<const float> values) {
   uint64_t hash = values.size();
   for (size_t i = 0; i + 1 < values.size(); i += 2) {
@@ -63,7 +55,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
-      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(), rulesOf(context_.task)),
+      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(),
+               optim::rulesOf(context_.task.graph.parameters())),
       comm_(context_.communicator, timeout_, context_.trace),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),

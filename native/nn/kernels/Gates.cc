@@ -1,6 +1,6 @@
 #include "nn/kernels/Gates.h"
 
-#include "nn/kernels/Levels.h"
+#include "nn/kernels/Items.h"
 #include "nn/kernels/RowMath.h"
 
 namespace bloomery::nn {

@@ -1,12 +1,10 @@
 // Plain arithmetic over rows of floats, written so that the vectoriser makes the most of it: element-wise loops, and
-// sums and maxima in eight lanes. Always inlined into kernels that are compiled for several vector levels; the bits are
-// the same on each.
+// sums and maxima in eight lanes. Always inlined into kernels that are compiled for several vector levels (see
+// base/SimdLoops.h); the bits are the same on each.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-
-#include "base/Simd.h"
 
 namespace bloomery::nn {
 
@@ -98,16 +96,5 @@ BLOOMERY_INLINE SoftmaxShares sharesOf(const float* logits, int64_t count, float
   }
   return shares;
 }
-
-// Kernel::run, always inlined, compiled for each level. All levels give the same bits.
-template <typename Kernel, typename Signature>
-struct AtLevel;
-
-template <typename Kernel, typename Result, typename... Arguments>
-struct AtLevel<Kernel, Result(Arguments...)> {
-  static Result baseline(Arguments... arguments) { return Kernel::run(arguments...); }
-  __attribute__((target("avx2"))) static Result avx2(Arguments... arguments) { return Kernel::run(arguments...); }
-  static Result (*chosen(SimdLevel level))(Arguments...) { return level == SimdLevel::kAvx2 ? avx2 : baseline; }
-};
 
 }  // namespace bloomery::nn

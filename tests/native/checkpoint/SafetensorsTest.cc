@@ -191,7 +191,7 @@ TEST(Safetensors, spoiledFilesAreUserErrorsOrRead) {
   const std::string data = file.substr(file.size() - 32);
   const Json header = Json::parse(file.substr(8, file.size() - 40));
   int accepted = 0;
-  for (uint64_t round = 0; round < 20000; ++round) {
+  for (uint64_t round = 0; round < 4000; ++round) {
     JsonMutator mutator(round);
     std::string text = mutator.below(4) == 0 ? header.dump() : mutator.mutated(header);
     std::string spoiled = fileOf(text, data);
@@ -200,8 +200,8 @@ TEST(Safetensors, spoiledFilesAreUserErrorsOrRead) {
     if (mutator.below(8) == 0) spoiled.resize(mutator.below(2 * spoiled.size()));
     if (errorOf(spoiled, smallLayout()).empty()) ++accepted;  // anything but a UserError or success fails the test
   }
-  EXPECT_GT(accepted, 200);
-  EXPECT_LT(accepted, 10000);
+  EXPECT_GT(accepted, 40);
+  EXPECT_LT(accepted, 2000);
 }
 
 }  // namespace

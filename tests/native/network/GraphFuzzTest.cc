@@ -42,10 +42,10 @@ TEST_P(GraphFuzz, spoiledNetworksAreUserErrorsOrNetworks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, GraphFuzz,
-                         testing::Values(Source{"every-kind", 4000}, Source{"mnist-cnn", 2000},
-                                         Source{"captioning", 2000}, Source{"solar-cnn", 500},
-                                         Source{"solar-mlp-10", 500}, Source{"cifar-resnet56v2", 200},
-                                         Source{"fish-resnet34", 200}),
+                         testing::Values(Source{"every-kind", 1500}, Source{"mnist-cnn", 1000},
+                                         Source{"captioning", 1000}, Source{"solar-cnn", 500},
+                                         Source{"solar-mlp-10", 500}, Source{"cifar-resnet56v2", 60},
+                                         Source{"fish-resnet34", 60}),
                          [](const auto& test) {
                            std::string name = test.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');

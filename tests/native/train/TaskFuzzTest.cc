@@ -93,7 +93,7 @@ constexpr const char* kOneHead = R"({"loss": "categorical_crossentropy", "metric
     "values": [0.1, 0.01, 0.001]}, "momentum": 0.9}, "clipValue": 1.0, "backwardPassesPerStep": 2})";
 
 INSTANTIATE_TEST_SUITE_P(Networks, TaskFuzz,
-                         testing::Values(Source{"every-kind", kTwoHeads, 1000}, Source{"mnist-cnn", kOneHead, 300}),
+                         testing::Values(Source{"every-kind", kTwoHeads, 300}, Source{"mnist-cnn", kOneHead, 100}),
                          [](const auto& test) {
                            std::string name = test.param.network;
                            std::replace(name.begin(), name.end(), '-', '_');

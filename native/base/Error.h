@@ -8,6 +8,17 @@
 
 namespace bloomery {
 
+// A text that quotes what somebody gave us may be of any length: beyond this it is cut.
+inline constexpr size_t kMaxErrorBytes = 2000;
+
+inline std::string shortened(std::string text) {
+  if (text.size() <= kMaxErrorBytes) return text;
+  size_t end = kMaxErrorBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a UTF-8 character
+  text.resize(end);
+  return text + "...";
+}
+
 enum class ErrorKind { kUser, kPeerLost, kCancelled, kResource, kInternal };
 
 class Error : public std::runtime_error {
@@ -15,7 +26,7 @@ class Error : public std::runtime_error {
   ErrorKind kind() const { return kind_; }
 
  protected:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(shortened(message)), kind_(kind) {}
 
  private:
   ErrorKind kind_;

@@ -1,13 +1,25 @@
 #include "base/Json.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/Error.h"
+#include "base/JsonLimits.h"
 #include "base/Names.h"
 
 namespace bloomery {
 
+namespace {
+
+bool isBeyondInt64(const Json& whole) {
+  return whole.is_number_unsigned() && whole.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+}
+
+}  // namespace
+
 Json parseJson(const std::string& text, const std::string& what) {
+  checkJsonLimits(text, what);
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
@@ -49,7 +61,10 @@ std::string JsonReader::text(const std::string& key, const std::string& byDefaul
 double JsonReader::number(const std::string& key) {
   const Json& json = value(key);
   if (!json.is_number()) wrongType(key, "a number");
-  return json.get<double>();
+  double number = json.get<double>();
+  // The engine computes in float32, in which anything beyond is infinite.
+  if (!(std::abs(number) <= std::numeric_limits<float>::max())) wrongType(key, "a number within float32");
+  return number;
 }
 
 double JsonReader::number(const std::string& key, double byDefault) { return has(key) ? number(key) : byDefault; }
@@ -57,9 +72,7 @@ double JsonReader::number(const std::string& key, double byDefault) { return has
 int64_t JsonReader::integer(const std::string& key) {
   const Json& json = value(key);
   if (!json.is_number_integer()) wrongType(key, "a whole number");
-  if (json.is_number_unsigned() && json.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
-    wrongType(key, "a whole number below 2^63");
-  }
+  if (isBeyondInt64(json)) wrongType(key, "a whole number below 2^63");
   return json.get<int64_t>();
 }
 
@@ -90,6 +103,7 @@ std::vector<int64_t> JsonReader::integers(const std::string& key) {
   std::vector<int64_t> result;
   for (const Json& element : json) {
     if (!element.is_number_integer()) wrongType(key, "a list of whole numbers");
+    if (isBeyondInt64(element)) wrongType(key, "whole numbers below 2^63");
     result.push_back(element.get<int64_t>());
   }
   return result;
@@ -97,7 +111,7 @@ std::vector<int64_t> JsonReader::integers(const std::string& key) {
 
 std::pair<int64_t, int64_t> JsonReader::pair(const std::string& key) {
   const Json& json = value(key);
-  if (json.is_number_integer()) return {json.get<int64_t>(), json.get<int64_t>()};
+  if (json.is_number_integer()) return {integer(key), integer(key)};
   if (!json.is_array() || json.size() != 2) wrongType(key, "a whole number or a pair of them");
   std::vector<int64_t> both = integers(key);
   return {both[0], both[1]};

@@ -36,10 +36,13 @@ size_t editDistance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearestName(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongestName = 256;  // the time to compare grows with the square
+  if (name.size() > kLongestName) return "";
   std::string wanted = lowered(name);
   std::string best;
   size_t bestDistance = std::max<size_t>(2, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() > kLongestName) continue;
     size_t distance = editDistance(wanted, lowered(candidate));
     if (distance < bestDistance && distance < candidate.size()) {
       bestDistance = distance;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "base/Error.h"
@@ -37,6 +39,12 @@ std::vector<std::string> namesOf(const ArenaLayout& layout) {
   std::vector<std::string> names;
   for (const Slice& slice : layout.slices()) names.push_back(slice.name);
   return names;
+}
+
+std::map<std::string_view, const Slice*> slicesOf(const ArenaLayout& layout) {
+  std::map<std::string_view, const Slice*> slices;
+  for (const Slice& slice : layout.slices()) slices[slice.name] = &slice;
+  return slices;
 }
 
 Json readHeader(std::span<const std::byte> bytes) {
@@ -110,6 +118,17 @@ void checkEntry(const Entry& entry, const Slice& slice) {
   }
 }
 
+// The bytes need not be aligned.
+void checkFinite(const Entry& entry, std::span<const std::byte> data) {
+  size_t size = (entry.end - entry.begin) / sizeof(float);
+  for (size_t i = 0; i < size; ++i) {
+    float value = 0;
+    std::memcpy(&value, data.data() + entry.begin + i * sizeof(float), sizeof(float));
+    if (std::isfinite(value)) continue;
+    throw UserError(message("Weight is not finite: ", value, ", element ", i, " of tensor '", entry.name, "'"));
+  }
+}
+
 }  // namespace
 
 std::string writeSafetensors(const ArenaLayout& layout, const Arena& values,
@@ -151,18 +170,18 @@ void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout
     }
   }
   checkPlaces(entries, data.size());
-  const std::vector<std::string> names = namesOf(layout);
+  const std::map<std::string_view, const Slice*> slices = slicesOf(layout);
   for (const Entry& entry : entries) {
-    if (std::find(names.begin(), names.end(), entry.name) == names.end()) {
-      throw UserError(unknownName("tensor", entry.name, names));
-    }
-    checkEntry(entry, layout.find(entry.name));
+    auto found = slices.find(entry.name);
+    if (found == slices.end()) throw UserError(unknownName("tensor", entry.name, namesOf(layout)));
+    checkEntry(entry, *found->second);
   }
-  for (const std::string& name : names) {
-    if (!header.contains(name)) throw UserError(message("Missing tensor: ", name));
+  for (const Slice& slice : layout.slices()) {
+    if (!header.contains(slice.name)) throw UserError(message("Missing tensor: ", slice.name));
   }
+  for (const Entry& entry : entries) checkFinite(entry, data);
   for (const Entry& entry : entries) {
-    const Slice& slice = layout.find(entry.name);
+    const Slice& slice = *slices.at(entry.name);
     std::memcpy(values.view(slice).data, data.data() + entry.begin, slice.size * sizeof(float));
   }
 }

@@ -15,7 +15,7 @@ std::string writeSafetensors(const ArenaLayout& layout, const Arena& values,
                              const std::map<std::string, std::string>& metadata);
 
 // Fills `values`. A UserError says what is wrong: truncated, not safetensors at all, a missing or unknown tensor (with
-// the nearest name), a wrong shape or type.
+// the nearest name), a wrong shape or type, a value that is not finite.
 void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values);
 
 }  // namespace bloomery::checkpoint

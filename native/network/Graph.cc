@@ -1,8 +1,17 @@
 #include "network/Graph.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "base/Error.h"
 
 namespace bloomery::network {
+
+namespace {
+
+constexpr int64_t kMaxBatchValues = std::numeric_limits<int32_t>::max();
+
+}  // namespace
 
 int64_t Graph::indexLimit(size_t input) const {
   int64_t limit = 0;
@@ -19,6 +28,21 @@ bool Graph::synchronizesStatistics() const {
     auto* normalization = std::get_if<BatchNormalization>(&node.layer);
     return normalization != nullptr && normalization->synchronized && node.trainable;
   });
+}
+
+void Graph::checkBatchSize(int64_t batchSize) const {
+  for (const Node& node : nodes_) {
+    if (batchSize <= kMaxBatchValues / node.output.numElements()) continue;
+    throw ResourceError(message("Layer '", node.name, "' (", node.kind,
+                                ") gives too many values: ", node.output.toString(), " for a batch of ", batchSize,
+                                ", at most ", kMaxBatchValues, " in all, lower the batch size"));
+  }
+}
+
+int64_t Graph::largestBatchSize() const {
+  int64_t largest = kMaxBatchValues;
+  for (const Node& node : nodes_) largest = std::min(largest, kMaxBatchValues / node.output.numElements());
+  return largest;
 }
 
 int64_t Graph::flopsPerSample() const {

@@ -54,6 +54,10 @@ class Graph {
   // A layer's statistics span the batches of all workers.
   bool synchronizesStatistics() const;
 
+  // A ResourceError that names the layer whose output for so many rows is more than kernels can count.
+  void checkBatchSize(int64_t batchSize) const;
+  int64_t largestBatchSize() const;  // that checkBatchSize takes
+
   const ParameterTable& parameters() const { return parameters_; }
   int64_t flopsPerSample() const;
 

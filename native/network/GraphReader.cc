@@ -13,6 +13,9 @@ namespace bloomery::network {
 namespace {
 
 constexpr int64_t kVersion = 1;
+// Ten times the deepest networks that are trained; planning takes time with the square of it.
+constexpr size_t kMaxLayers = 10'000;
+constexpr int64_t kMaxFlops = 100'000'000'000'000;  // of one layer for one sample: minutes of a processor
 
 // Conv2D -> conv2d, MaxPool2D -> max_pool2d, ReLU -> relu, LSTM -> lstm: Keras's names.
 std::string snakeCase(const std::string& kind) {
@@ -27,9 +30,11 @@ std::string snakeCase(const std::string& kind) {
   return name == "leakyrelu" ? "leaky_relu" : name;
 }
 
-std::string uniqueName(const std::string& kind, const std::set<std::string>& taken) {
+// `numbers`: the last one given, by name without number.
+std::string uniqueName(const std::string& kind, const std::set<std::string>& taken,
+                       std::map<std::string, int>& numbers) {
   std::string base = snakeCase(kind), name = base;
-  for (int n = 1; taken.contains(name); ++n) name = base + "_" + std::to_string(n);
+  while (taken.contains(name)) name = base + "_" + std::to_string(++numbers[base]);
   return name;
 }
 
@@ -91,10 +96,15 @@ class GraphReader {
     if (!layers.is_array() || layers.empty()) {
       throw UserError("Network has no layers: give at least an Input and one more");
     }
+    if (layers.size() > kMaxLayers) {
+      throw UserError(message("Network has too many layers: ", layers.size(), ", at most ", kMaxLayers));
+    }
+    std::map<std::string, int> numbers;
     for (size_t i = 0; i < layers.size(); ++i) {
       JsonReader unnamed(layers[i], message("layer ", i));
       std::string kind = unnamed.text("kind");
-      std::string name = unnamed.has("name") ? unnamed.text("name") : uniqueName(kind, names_);
+      std::string name = unnamed.has("name") ? unnamed.text("name") : uniqueName(kind, names_, numbers);
+      if (name.empty()) throw UserError(message("Name is empty: layer ", i, " (", kind, ")"));
       JsonReader options(layers[i], message("layer '", name, "' (", kind, ")"));
       options.text("kind");
       options.text("name", "");
@@ -187,10 +197,9 @@ class GraphReader {
             entry.sharedWith);
     nodeOf_[entry.name] = graph_.nodes_.size() - 1;
     if (function == Function::kLinear) return;
-    double slope = function == Function::kLeakyRelu ? 0.2 : 1.0;
     addNode({.name = entry.name + "/" + nameOf(function),
              .kind = "Activation",
-             .layer = Activation{function, slope},
+             .layer = Activation{function, defaultSlopeOf(function)},
              .inputs = {graph_.nodes_.size() - 1},
              .implicit = true},
             "");
@@ -216,13 +225,32 @@ class GraphReader {
       throw UserError(
           message("Shapes do not fit: layer '", node.name, "' (", node.kind, ")", after, ": ", error.what()));
     }
+    checkFlops(node);
     if (sharedWith.empty()) {
       node.numParameters = table.parameters().size() - node.firstParameter;
+      checkParameterNames(node);
       for (size_t i = 0; !node.trainable && i < node.numParameters; ++i) table.freeze(node.firstParameter + i);
     } else {
       share(node, sharedWith, own);
     }
     graph_.nodes_.push_back(std::move(node));
+  }
+
+  static void checkFlops(const Node& node) {
+    int64_t flops = flopsOf(node.layer, node.input, node.output);
+    if (flops <= kMaxFlops) return;
+    throw UserError(message("Layer '", node.name, "' (", node.kind,
+                            ") needs too many operations for one sample: ", flops, ", at most ", kMaxFlops));
+  }
+
+  // A name may look like part of another: the parameters of 'a/backward' and of a bidirectional layer 'a'.
+  void checkParameterNames(const Node& node) {
+    for (size_t i = 0; i < node.numParameters; ++i) {
+      const std::string& name = graph_.parameters_.parameters()[node.firstParameter + i].name;
+      if (!parameterNames_.insert(name).second) {
+        throw UserError(message("Two parameters have the same name: ", name, ", rename layer '", node.name, "'"));
+      }
+    }
   }
 
   void share(Node& node, const std::string& name, const ParameterTable& own) {
@@ -288,6 +316,7 @@ class GraphReader {
   Graph graph_;
   std::vector<Entry> entries_;
   std::set<std::string> names_;
+  std::set<std::string> parameterNames_;
   std::map<std::string, size_t> nodeOf_;  // the node that gives a layer's output
 };
 

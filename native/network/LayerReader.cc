@@ -88,10 +88,18 @@ Weights readWeights(JsonReader& options, const std::string& prefix = "kernel") {
           readRegularizer(options, "biasRegularizer")};
 }
 
+void checkRank(const std::vector<int64_t>& extents, const JsonReader& options) {
+  constexpr size_t kMaxRank = 8;
+  if (extents.size() > kMaxRank) {
+    throw UserError(message("Too many extents: ", extents.size(), ", at most ", kMaxRank, ", in ", options.where()));
+  }
+}
+
 Layer readInput(JsonReader& options) {
   Input layer;
   std::vector<int64_t> extents = options.integers("shape");
   if (extents.empty()) throw UserError(message("Shape is empty, in ", options.where()));
+  checkRank(extents, options);
   double product = 1;
   for (int64_t extent : extents) product *= static_cast<double>(positive(extent, "shape", options));
   if (product > 1e9) throw UserError(message("Shape holds more than 1e9 values, in ", options.where()));
@@ -141,7 +149,9 @@ Layer readPooling(JsonReader& options, bool maximum, int rank) {
 
 double readEpsilon(JsonReader& options) {
   double epsilon = options.number("epsilon", 1e-3);
-  if (!(epsilon > 0)) throw UserError(message("Not positive: epsilon ", epsilon, ", in ", options.where()));
+  if (!(static_cast<float>(epsilon) > 0)) {
+    throw UserError(message("Not positive in float32: epsilon ", epsilon, ", in ", options.where()));
+  }
   return epsilon;
 }
 
@@ -168,7 +178,7 @@ Layer readLayerNormalization(JsonReader& options) {
 
 Layer readDropout(JsonReader& options) {
   Dropout layer{options.number("rate")};
-  if (!(layer.rate >= 0.0 && layer.rate < 1.0)) {
+  if (!(layer.rate >= 0.0 && static_cast<float>(layer.rate) < 1.0f)) {
     throw UserError(message("Rate outside 0 <= rate < 1: ", layer.rate, ", in ", options.where()));
   }
   return layer;
@@ -176,6 +186,7 @@ Layer readDropout(JsonReader& options) {
 
 Layer readReshape(JsonReader& options) {
   std::vector<int64_t> extents = options.integers("targetShape");
+  checkRank(extents, options);
   auto unknown = std::count(extents.begin(), extents.end(), -1);
   bool wrong =
       std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < -1 || e == 0 || e > kMaxValues; });
@@ -219,7 +230,7 @@ Layer readDense(JsonReader& options) {
 Layer readActivation(JsonReader& options) {
   options.value("function");
   Function function = readFunction(options, "function", "");
-  return Activation{function, function == Function::kLeakyRelu ? 0.2 : 1.0};
+  return Activation{function, defaultSlopeOf(function)};
 }
 
 Layer readEmbedding(JsonReader& options) {
@@ -314,6 +325,8 @@ Layer readLayer(const std::string& kind, JsonReader& options) {
   for (const auto& entry : readers()) kinds.push_back(entry.first);
   throw UserError(message(unknownName("layer kind", kind, kinds), ", in ", options.where()));
 }
+
+double defaultSlopeOf(Function function) { return function == Function::kLeakyRelu ? 0.2 : 1.0; }
 
 std::string nameOf(Function function) { return functionNames()[static_cast<size_t>(function)]; }
 

@@ -56,12 +56,13 @@ Shape declareLayer(Convolution& layer, const std::string& name, Inputs inputs, P
   Shape kernel{kernelHeight, kernelWidth, channels / groups, filters};
   if (layer.depthwise()) kernel = {kernelHeight, kernelWidth, channels, layer.depthMultiplier};
   if (layer.rank == 1) kernel = {kernelWidth, channels / groups, filters};
+  kernel = limited(std::move(kernel), "kernel");  // first: only then products of its extents can be computed
   int64_t area = kernelHeight * kernelWidth;
   int64_t fanIn = area * (layer.depthwise() ? channels : channels / groups);
   int64_t fanOut = area * (layer.depthwise() ? layer.depthMultiplier : filters);
   const Weights& weights = layer.weights;
   parameters.add({.name = name + "/kernel",
-                  .shape = limited(std::move(kernel), "kernel"),
+                  .shape = std::move(kernel),
                   .initializer = weights.kernelInitializer,
                   .fanIn = fanIn,
                   .fanOut = fanOut,
@@ -205,7 +206,7 @@ Shape declareLayer(Recurrent& layer, const std::string& name, Inputs inputs, Par
     parameters.add({.name = part + "/bias", .shape = lstm ? Shape{width} : Shape{2, width}, .initializer = forget});
   }
   int64_t outputs = layer.bidirectional ? 2 * units : units;
-  return layer.returnSequences ? Shape{inputs[0][0], outputs} : Shape{outputs};
+  return layer.returnSequences ? limited({inputs[0][0], outputs}, "output") : Shape{outputs};
 }
 
 Shape declareLayer(Merge& layer, const std::string&, Inputs inputs, ParameterTable&) {
@@ -225,27 +226,30 @@ Shape declareLayer(Merge& layer, const std::string&, Inputs inputs, ParameterTab
   return layer.how == Merge::How::kConcatenate ? limited(withLast(inputs[0], last), "output") : inputs[0];
 }
 
-int64_t flops(const Convolution& layer, const Shape& input, const Shape& output) {
+// In doubles, where products do not overflow.
+double flops(const Convolution& layer, const Shape& input, const Shape& output) {
   int64_t channels = input.extents().back();
-  return 2 * output.numElements() * layer.kernelSize.first * layer.kernelSize.second * channels /
-         layer.groupsFor(channels);
+  return 2.0 * static_cast<double>(output.numElements()) * static_cast<double>(layer.kernelSize.first) *
+         static_cast<double>(layer.kernelSize.second) * static_cast<double>(channels / layer.groupsFor(channels));
 }
-int64_t flops(const Pooling& layer, const Shape&, const Shape& output) {
-  return output.numElements() * layer.poolSize.first * layer.poolSize.second;
+double flops(const Pooling& layer, const Shape&, const Shape& output) {
+  return static_cast<double>(output.numElements()) * static_cast<double>(layer.poolSize.first) *
+         static_cast<double>(layer.poolSize.second);
 }
-int64_t flops(const Dense&, const Shape& input, const Shape& output) {
-  return 2 * input.extents().back() * output.numElements();
+double flops(const Dense&, const Shape& input, const Shape& output) {
+  return 2.0 * static_cast<double>(input.extents().back()) * static_cast<double>(output.numElements());
 }
-int64_t flops(const Recurrent& layer, const Shape& input, const Shape&) {
-  return (layer.bidirectional ? 2 : 1) * 2 * input[0] * (input[1] + layer.units) * layer.numGates() * layer.units;
+double flops(const Recurrent& layer, const Shape& input, const Shape&) {
+  return (layer.bidirectional ? 2.0 : 1.0) * 2.0 * static_cast<double>(input[0]) *
+         static_cast<double>(input[1] + layer.units) * static_cast<double>(layer.numGates() * layer.units);
 }
-int64_t flops(const Input&, const Shape&, const Shape&) { return 0; }
-int64_t flops(const Flatten&, const Shape&, const Shape&) { return 0; }
-int64_t flops(const Reshape&, const Shape&, const Shape&) { return 0; }
-int64_t flops(const Embedding&, const Shape&, const Shape&) { return 0; }
+double flops(const Input&, const Shape&, const Shape&) { return 0; }
+double flops(const Flatten&, const Shape&, const Shape&) { return 0; }
+double flops(const Reshape&, const Shape&, const Shape&) { return 0; }
+double flops(const Embedding&, const Shape&, const Shape&) { return 0; }
 template <typename Any>
-int64_t flops(const Any&, const Shape&, const Shape& output) {
-  return output.numElements();
+double flops(const Any&, const Shape&, const Shape& output) {
+  return static_cast<double>(output.numElements());
 }
 
 }  // namespace
@@ -282,7 +286,9 @@ bool keepsSteps(const Layer& layer) {
 }
 
 int64_t flopsOf(const Layer& layer, const Shape& input, const Shape& output) {
-  return std::visit([&](const auto& any) { return flops(any, input, output); }, layer);
+  constexpr double kMost = 1e18;
+  return static_cast<int64_t>(
+      std::min(kMost, std::visit([&](const auto& any) { return flops(any, input, output); }, layer)));
 }
 
 }  // namespace bloomery::network

@@ -167,6 +167,8 @@ Layer readLayer(const std::string& kind, JsonReader& options);
 // The activation that a kind carries with it; Activation::function for Activation itself.
 Function activationOf(const Layer& layer);
 std::string nameOf(Function function);
+// What a function named without options has: 0.2 for leaky_relu, 1 for elu.
+double defaultSlopeOf(Function function);
 
 // The output shape for the input shapes; adds `<name>/kernel` and so on to the table. A UserError says why a shape does
 // not fit, without the layers' names: the graph adds both. Completes what depends on the input (Reshape's -1).

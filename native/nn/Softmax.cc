@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/Error.h"
+#include "base/SimdLoops.h"
 #include "nn/kernels/RowMath.h"
 
 namespace bloomery::nn {
@@ -26,7 +27,7 @@ struct SigmoidRow {
 
 template <typename Kernel>
 void runRows(const float* logits, int64_t numRows, int64_t classes, float* out) {
-  auto* row = AtLevel<Kernel, void(const float*, int64_t, float*)>::chosen(simdLevel());
+  auto* row = Levels<Kernel>::template chosen<const float*, int64_t, float*>(simdLevel());
 #pragma omp parallel for schedule(static) if (numRows * classes > kWorthThreads)
   for (int64_t i = 0; i < numRows; ++i) row(logits + i * classes, classes, out + i * classes);
 }

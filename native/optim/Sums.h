@@ -57,22 +57,17 @@ class SliceSums {
   // slice.
   template <typename Kernel, typename... Args>
   TwoSums over(size_t size, Args... args) {
-    auto* loop = level_ == SimdLevel::kAvx2 ? Levels<Kernel>::template avx2<Args...>
-                                            : Levels<Kernel>::template baseline<Args...>;
-    size_t count = numPieces(size);
-#pragma omp parallel for schedule(static) if (count > 4)
-    for (size_t piece = 0; piece < count; ++piece) {
+    auto* run = Levels<Kernel>::template chosen<size_t, size_t, Args...>(level_);
+    forPieces(size, [&](size_t piece, size_t first, size_t end) {
       FlushSubnormals flush;
-      pieces_[piece] = loop(piece * kPiece, std::min(size, (piece + 1) * kPiece), args...);
-    }
+      pieces_[piece] = run(first, end, args...);
+    });
     TwoSums total;
-    for (size_t piece = 0; piece < count; ++piece) total += pieces_[piece];
+    for (size_t piece = 0; piece < numPieces(size); ++piece) total += pieces_[piece];
     return total;
   }
 
  private:
-  static size_t numPieces(size_t size) { return (size + kPiece - 1) / kPiece; }
-
   SimdLevel level_;
   std::vector<TwoSums> pieces_;
 };

@@ -23,6 +23,14 @@ bool regularises(const ParameterRule& rule) { return rule.trainable && (rule.l1 
 
 }  // namespace
 
+std::vector<ParameterRule> rulesOf(const network::ParameterTable& parameters) {
+  std::vector<ParameterRule> rules;
+  for (const network::Parameter& parameter : parameters.parameters()) {
+    rules.push_back({parameter.regularizer.l1, parameter.regularizer.l2, parameter.trainable});
+  }
+  return rules;
+}
+
 Updater::Updater(const UpdateSpec& spec, const ArenaLayout& layout, std::vector<ParameterRule> rules, SimdLevel level)
     : spec_(spec),
       level_(level),

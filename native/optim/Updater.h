@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/Simd.h"
+#include "network/Parameters.h"
 #include "optim/Optimizer.h"
 #include "optim/Schedule.h"
 #include "optim/Sums.h"
@@ -22,6 +23,9 @@ struct ParameterRule {
   bool trainable = true;  // false: untouched, and no part of norms, penalties and averages
   bool decays = true;     // by the optimizer's weightDecay
 };
+
+// As the network declares them, in its order.
+std::vector<ParameterRule> rulesOf(const network::ParameterTable& parameters);
 
 struct UpdateSpec {
   OptimizerSpec optimizer = Adam{};

@@ -50,7 +50,7 @@ nn::LossSpec readLoss(const Json& loss, const Output& output, const std::vector<
 
 double weightOf(const Json& json, const char* what) {
   double weight = json.is_number() ? json.get<double>() : NAN;
-  if (!(weight >= 0 && std::isfinite(weight))) {
+  if (!(weight >= 0 && std::isfinite(static_cast<float>(weight)))) {
     throw UserError(message("Not a finite number of at least 0: ", what, " ", json.dump()));
   }
   return weight;

@@ -1,5 +1,7 @@
 #include "train/Objective.h"
 
+#include <algorithm>
+
 #include "nn/Softmax.h"
 
 namespace bloomery::train {
@@ -16,6 +18,7 @@ Objective::Objective(const std::vector<Head>& heads, int64_t batchSize) : heads_
     if (wantsPredictions) output.predictions.resize(static_cast<size_t>(batchSize * head.output.shape.numElements()));
     outputs_.push_back(std::move(output));
   }
+  numMetricSums_ += kVariationSums * heads.size();
 }
 
 void Objective::compute(const nn::Plan& plan, const data::Batch& batch, std::span<const double> weightSums,
@@ -30,7 +33,7 @@ void Objective::compute(const nn::Plan& plan, const data::Batch& batch, std::spa
     std::span weights(target.weights.data(), static_cast<size_t>(batch.numRows));
     double factor = weightSums.empty() || weightSums[i] <= 0 ? 0.0 : head.lossWeight / weightSums[i];
     losses[i] = nn::computeLoss(head.loss, head.output.tail, logits, targets, weights, factor,
-                                weightSums.empty() ? TensorView{} : plan.logitGradients(i));
+                                weightSums.empty() ? none_ : plan.logitGradients(i));
 
     std::vector<float>& predictions = outputs_[i].predictions;
     if (!predictions.empty()) {
@@ -43,7 +46,22 @@ void Objective::compute(const nn::Plan& plan, const data::Batch& batch, std::spa
       metric->add(scores, metricSums.subspan(firstSum, metric->numSums()));
       firstSum += metric->numSums();
     }
+    addVariation(logits.data, batch.numRows, head.output.shape.numElements(),
+                 metricSums.subspan(firstVariationSum(i), kVariationSums));
   }
+}
+
+// Ends at the first value that differs, which is nearly always in the second row; and an epoch needs only one batch.
+void Objective::addVariation(const float* logits, int64_t numRows, int64_t width, std::span<double> sums) const {
+  if (numRows < 2 || sums[kVarying] > 0) return;
+  sums[kBatches] += 1;
+  bool same = std::equal(logits + width, logits + numRows * width, logits);
+  if (!same) sums[kVarying] += 1;
+}
+
+bool Objective::isConstant(size_t output, std::span<const double> metricSums) const {
+  std::span<const double> sums = metricSums.subspan(firstVariationSum(output), kVariationSums);
+  return sums[kBatches] > 0 && sums[kVarying] == 0;
 }
 
 void Objective::measure(std::span<const double> losses, std::span<const double> weights,

@@ -32,6 +32,10 @@ class Objective {
   void compute(const nn::Plan& plan, const data::Batch& batch, std::span<const double> weightSums,
                std::span<double> losses, std::span<double> metricSums);
 
+  // By the metric sums of an epoch, over all workers: this output was the same for all rows of each batch, and there
+  // was a batch of at least two.
+  bool isConstant(size_t output, std::span<const double> metricSums) const;
+
   // From sums of losses and weights by output, and of the metrics. Allocates nothing once `measures` has its size.
   void measure(std::span<const double> losses, std::span<const double> weights, std::span<const double> metricSums,
                Measures& measures) const;
@@ -42,9 +46,15 @@ class Objective {
     std::vector<float> predictions;  // [batch, output]; empty when no metric wants them
   };
 
+  // Behind the sums of all metrics, for each output: batches of at least two rows, and those with rows that differ.
+  enum Variation : size_t { kBatches, kVarying, kVariationSums };
+  void addVariation(const float* logits, int64_t numRows, int64_t width, std::span<double> sums) const;
+  size_t firstVariationSum(size_t output) const { return numMetricSums_ - kVariationSums * (heads_.size() - output); }
+
   const std::vector<Head>& heads_;
   std::vector<Output> outputs_;
   size_t numMetricSums_ = 0;
+  const TensorView none_;  // gradients that nobody wants
 };
 
 // Names of Measures::metrics: "accuracy", or, with several outputs, "a_loss", "b_loss", "a_accuracy".

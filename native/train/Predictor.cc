@@ -24,6 +24,7 @@ struct Predictor::Session {
         rows(task.featuresFormat()),
         ingest({task.columns.features, {}}, {}, &rows, nullptr),
         batcher(rows) {
+    task.graph.checkBatchSize(kBatchSizes[0]);
     int64_t widest = 0;
     for (const network::Output& output : outputs) {
       rowWidth += output.shape.numElements();

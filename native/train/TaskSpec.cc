@@ -1,5 +1,7 @@
 #include "train/TaskSpec.h"
 
+#include <limits>
+
 #include "base/Error.h"
 #include "train/Columns.h"
 
@@ -7,13 +9,18 @@ namespace bloomery::train {
 
 namespace {
 
-int64_t positive(int64_t value, const char* name) {
+constexpr int64_t kMaxWorkers = 1'000'000, kMaxThreads = 10'000;
+constexpr double kMaxSeconds = 1e9;
+
+int64_t positive(int64_t value, const char* name, int64_t largest = std::numeric_limits<int64_t>::max()) {
   if (value < 1) throw UserError(message("Not positive: ", name, " ", value, ", give at least 1"));
+  if (value > largest) throw UserError(message("Too large: ", name, " ", value, ", give at most ", largest));
   return value;
 }
 
 double positive(double value, const char* name) {
   if (!(value > 0)) throw UserError(message("Not positive: ", name, " ", value, ", give seconds above 0"));
+  if (value > kMaxSeconds) throw UserError(message("Too large: ", name, " ", value, ", give at most ", kMaxSeconds));
   return value;
 }
 
@@ -66,12 +73,12 @@ TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
   if (reader.has("batchSize") && reader.has("globalBatchSize")) {
     throw UserError("Both batchSize and globalBatchSize are set: keep one");
   }
-  spec.batchSize = positive(reader.integer("batchSize", spec.batchSize), "batchSize");
+  spec.batchSize = positive(reader.integer("batchSize", spec.batchSize), "batchSize", kMaxBatchSize);
   if (reader.has("globalBatchSize")) {
-    spec.globalBatchSize = positive(reader.integer("globalBatchSize"), "globalBatchSize");
+    spec.globalBatchSize = positive(reader.integer("globalBatchSize"), "globalBatchSize", kMaxBatchSize);
   }
-  spec.backwardPassesPerStep =
-      positive(reader.integer("backwardPassesPerStep", spec.backwardPassesPerStep), "backwardPassesPerStep");
+  spec.backwardPassesPerStep = positive(reader.integer("backwardPassesPerStep", spec.backwardPassesPerStep),
+                                        "backwardPassesPerStep", kMaxBatchSize);
   spec.epochs = positive(reader.integer("epochs", spec.epochs), "epochs");
   spec.seed = static_cast<uint64_t>(reader.integer("seed", 0));
   spec.shuffle = reader.boolean("shuffle", spec.shuffle);
@@ -107,16 +114,17 @@ int64_t TrainSpec::batchSizeOf(int rank, int size) const {
 WorkerSpec WorkerSpec::fromJson(const Json& json) {
   JsonReader reader(json, "worker");
   WorkerSpec spec;
-  spec.rank = static_cast<int>(reader.integer("rank", spec.rank));
-  spec.size = static_cast<int>(positive(reader.integer("size", spec.size), "size"));
-  spec.threads = static_cast<int>(positive(reader.integer("threads", spec.threads), "threads"));
+  int64_t rank = reader.integer("rank", spec.rank);
+  spec.size = static_cast<int>(positive(reader.integer("size", spec.size), "size", kMaxWorkers));
+  spec.threads = static_cast<int>(positive(reader.integer("threads", spec.threads), "threads", kMaxThreads));
   spec.host = reader.text("host", spec.host);
   spec.connectTimeout = positive(reader.number("connectTimeout", spec.connectTimeout), "connectTimeout");
   spec.stepTimeout = positive(reader.number("stepTimeout", spec.stepTimeout), "stepTimeout");
   reader.finish();
-  if (spec.rank < 0 || spec.rank >= spec.size) {
-    throw UserError(message("Rank out of range: ", spec.rank, ", workers: ", spec.size));
+  if (rank < 0 || rank >= spec.size) {
+    throw UserError(message("Rank out of range: ", rank, ", workers: ", spec.size));
   }
+  spec.rank = static_cast<int>(rank);
   return spec;
 }
 
@@ -130,11 +138,12 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
+  if (reader.has("memoryBudget")) task.memoryBudget = positive(reader.integer("memoryBudget"), "memoryBudget");
   reader.finish();
   if (trains) {
     checkSchedule(task);
     checkPasses(task);
-    task.training.batchSizeOf(task.worker.rank, task.worker.size);
+    task.graph.checkBatchSize(task.training.batchSizeOf(task.worker.rank, task.worker.size));
   }
   return task;
 }

@@ -12,6 +12,9 @@
 
 namespace bloomery::train {
 
+// A step tail counts the rows of a step in a float.
+inline constexpr int64_t kMaxBatchSize = 1 << 24;
+
 struct TrainSpec {
   std::vector<Head> heads;  // by output: loss, metrics and their like
   optim::UpdateSpec updates;
@@ -44,6 +47,7 @@ struct TaskSpec {
   TrainSpec training;
   WorkerSpec worker;
   data::IngestColumns columns;
+  std::optional<int64_t> memoryBudget;  // bytes: describe tells the largest batch that stays within them
 
   static TaskSpec parse(const std::string& text);
   // Of rows to train on, and of rows to predict for.

@@ -30,14 +30,6 @@ data::ClassWeights classWeightsOf(const TaskSpec& task) {
   return weights;
 }
 
-std::vector<optim::ParameterRule> rulesOf(const TaskSpec& task) {
-  std::vector<optim::ParameterRule> rules;
-  for (const network::Parameter& parameter : task.graph.parameters().parameters()) {
-    rules.push_back({parameter.regularizer.l1, parameter.regularizer.l2, parameter.trainable});
-  }
-  return rules;
-}
-
 uint64_t hashOf(std::span<const float> values) {
   uint64_t hash = values.size();
   for (size_t i = 0; i + 1 < values.size(); i += 2) {
@@ -63,7 +55,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
-      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(), rulesOf(context_.task)),
+      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(),
+               optim::rulesOf(context_.task.graph.parameters())),
       comm_(context_.communicator, timeout_, context_.trace),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
@@ -75,7 +68,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       metricSums_(objective_.numMetricSums()),
       own_(objective_.numOutputs()),
       ones_(objective_.numOutputs(), 1.0),
-      noInputs_(context_.task.graph.inputs().size(), nullptr) {
+      noInputs_(context_.task.graph.inputs().size(), nullptr),
+      warnedOf_(objective_.numOutputs(), false) {
   ArenaLayout layout = context_.task.graph.parameters().layout();
   const auto& parameters = context_.task.graph.parameters().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -172,7 +166,8 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   auto times = batches_.takeTimes();
   Measures training = measured(totals_, metricSums_);
   addPenalty(training);
-  std::optional<Measures> validation = evaluate();
+  warnOfConstantOutputs(metricSums_, "training", epoch);
+  std::optional<Measures> validation = evaluate(epoch);
   updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
   context_.progress.epochDone({.epoch = epoch,
                                .training = training,
@@ -293,7 +288,7 @@ Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSu
 }
 
 // Ranks go through their validation rows side by side, so that a rank with few of them never waits past its deadline.
-std::optional<Measures> TrainingLoop::evaluate() {
+std::optional<Measures> TrainingLoop::evaluate(int64_t epoch) {
   if (totalValidationRows_ == 0) return std::nullopt;
   const data::RowStore& rows = context_.validationRows;
   validationBatches_.startEpoch(
@@ -318,9 +313,23 @@ std::optional<Measures> TrainingLoop::evaluate() {
   context_.communicator.allreduce(totals.weights, timeout_);
   validationBatches_.takeTimes();
   Measures measures = measured(totals, metricSums);
+  warnOfConstantOutputs(metricSums, "validation", epoch);
   measures.loss += updater_.regularisationLoss(context_.parameters.all());
   updater_.swapAverages(context_.parameters.all());
   return measures;
+}
+
+void TrainingLoop::warnOfConstantOutputs(std::span<const double> metricSums, const char* rows, int64_t epoch) {
+  if (context_.log == nullptr || context_.communicator.rank() != 0) return;
+  for (size_t i = 0; i < warnedOf_.size(); ++i) {
+    if (warnedOf_[i] || !objective_.isConstant(i, metricSums)) continue;
+    warnedOf_[i] = true;
+    context_.log->line(
+        message("Output is the same for every row of a batch: layer '", context_.task.training.heads[i].output.name,
+                "', all ", rows, " rows of epoch ", epoch,
+                ". Perhaps no unit of a ReLU before it is active any more: lower the learning rate, take "
+                "leaky_relu, or end in a linear layer"));
+  }
 }
 
 void TrainingLoop::checkEqualParameters(int64_t epoch) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/Cancellation.h"
+#include "base/Log.h"
 #include "comm/CommThread.h"
 #include "data/Prefetcher.h"
 #include "nn/Plan.h"
@@ -33,6 +34,7 @@ struct LoopContext {
   Trace& trace;
   StepRowsOfEpoch stepRows;        // empty: by the task's seed and shuffle
   nn::Profile* profile = nullptr;  // of the training plan
+  Log* log = nullptr;              // for warnings, or null
 };
 
 // Synchronised statistics, in the middle of a pass, while the comm thread is idle.
@@ -73,8 +75,10 @@ class TrainingLoop {
   void followStatistics();
   void addPenalty(Measures& measures) const;
   Measures measured(const StepSums& sums, std::span<double> metricSums);
-  std::optional<Measures> evaluate();
+  std::optional<Measures> evaluate(int64_t epoch);
   void checkEqualParameters(int64_t epoch);
+  // Warns, once for each output, when the epoch's sums say that it did not depend on the row.
+  void warnOfConstantOutputs(std::span<const double> metricSums, const char* rows, int64_t epoch);
   int64_t sumOverWorkers(int64_t value);
 
   LoopContext context_;
@@ -105,6 +109,7 @@ class TrainingLoop {
     float momentum;
   };
   std::vector<Statistic> statistics_;
+  std::vector<bool> warnedOf_;  // by output
   int64_t stepsPerEpoch_ = 1;
   double learningRate_ = 0;  // of the last step
   double penalties_ = 0;     // of the epoch: regularisation loss times rows

@@ -226,8 +226,7 @@ class DnnlPlan final : public Plan {
       Stopwatch watch(profile_, planned->owner, &LayerTimes::backwardSeconds);
       planned->step->backward(pass);
       for (const auto& [from, to] : planned->addends) {
-        addArrays(dataOf(to), dataOf(from), nullptr, static_cast<int64_t>(from.get_desc().get_size() / sizeof(float)),
-                  dataOf(to));
+        addArrays(dataOf(to), dataOf(from), nullptr, numFloats(from), dataOf(to));
       }
       if (planned->node == nullptr) continue;
       for (size_t i = planned->node->numParameters; i > 0; --i) sink.ready(planned->node->firstParameter + i - 1);

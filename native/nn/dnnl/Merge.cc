@@ -10,10 +10,6 @@ namespace {
 
 using How = network::Merge::How;
 
-int64_t sizeOf(const dnnl::memory& memory) {
-  return static_cast<int64_t>(memory.get_desc().get_size() / sizeof(float));
-}
-
 class MergeStep : public Step {
  public:
   MergeStep(std::vector<Edge> inputs, const Edge& output, bool readsValues, PlanBuilder& builder)
@@ -41,7 +37,7 @@ class AddStep final : public MergeStep {
       : MergeStep(std::move(inputs), output, false, builder), relu_(relu) {}
 
   void forward(const Pass&) override {
-    int64_t size = sizeOf(output_.value);
+    int64_t size = numFloats(output_.value);
     const float* sum = dataOf(inputs_[0].value);
     for (size_t i = 1; i < inputs_.size(); ++i) {
       addForward(sum, dataOf(inputs_[i].value), relu_ && i + 1 == inputs_.size(), size, dataOf(output_.value));
@@ -54,7 +50,7 @@ class AddStep final : public MergeStep {
     const float* gradient = dataOf(output_.gradient);
     for (const Edge& input : inputs_) {
       if (input.gradient && dataOf(input.gradient) != gradient) {
-        copyArray(gradient, sizeOf(output_.value), dataOf(input.gradient));
+        copyArray(gradient, numFloats(output_.value), dataOf(input.gradient));
       }
     }
   }
@@ -71,7 +67,7 @@ class MultiplyStep final : public MergeStep {
   void forward(const Pass&) override {
     const float* product = dataOf(inputs_[0].value);
     for (size_t i = 1; i < inputs_.size(); ++i) {
-      multiplyArrays(product, dataOf(inputs_[i].value), sizeOf(output_.value), dataOf(output_.value));
+      multiplyArrays(product, dataOf(inputs_[i].value), numFloats(output_.value), dataOf(output_.value));
       product = dataOf(output_.value);
     }
   }
@@ -83,7 +79,7 @@ class MultiplyStep final : public MergeStep {
       const float* product = dataOf(output_.gradient);
       for (size_t other = 0; other < inputs_.size(); ++other) {
         if (other == i) continue;
-        multiplyArrays(product, dataOf(inputs_[other].value), sizeOf(output_.value), dataOf(inputs_[i].gradient));
+        multiplyArrays(product, dataOf(inputs_[other].value), numFloats(output_.value), dataOf(inputs_[i].gradient));
         product = dataOf(inputs_[i].gradient);
       }
     }

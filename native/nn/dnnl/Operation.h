@@ -4,6 +4,7 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include <cstdint>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 #include <vector>
@@ -15,6 +16,13 @@ namespace bloomery::nn {
 using Arguments = std::vector<std::pair<int, dnnl::memory>>;  // DNNL_ARG_SRC ...
 
 inline float* dataOf(const dnnl::memory& memory) { return static_cast<float*>(memory.get_data_handle()); }
+
+// Asked while steps run: the C++ interface would make a descriptor of its own for the answer.
+inline int64_t numFloats(const dnnl::memory& memory) {
+  const_dnnl_memory_desc_t desc = nullptr;
+  dnnl_memory_get_memory_desc(memory.get(), &desc);
+  return static_cast<int64_t>(dnnl_memory_desc_get_size(desc) / sizeof(float));
+}
 
 class Operation {
  public:

@@ -57,9 +57,7 @@ class ReluBackward final : public Step {
 class Fork final : public Step {
  public:
   Fork(const Edge& edge, const std::vector<Edge>& branches, PlanBuilder& builder)
-      : size_(static_cast<int64_t>(edge.gradient.get_desc().get_size() / sizeof(float))),
-        value_(edge.reluPending ? edge.value : dnnl::memory()),
-        sum_(edge.gradient) {
+      : size_(numFloats(edge.gradient)), value_(edge.reluPending ? edge.value : dnnl::memory()), sum_(edge.gradient) {
     for (const Edge& branch : branches) branches_.push_back(branch.gradient);
     for (const dnnl::memory& memory : branches_) builder.use(Phase::kBackward, memory);
     builder.use(Phase::kBackward, sum_);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "nn/kernels/Levels.h"
+#include "base/SimdLoops.h"
 
 namespace bloomery::nn {
 
@@ -49,22 +49,24 @@ struct Copy {
 
 void addArrays(const float* a, const float* b, const float* relu, int64_t size, float* out) {
   if (relu != nullptr) {
-    runPieces<AddMasked>(size, a, b, relu, out);
+    runPieces<AddMasked>(simdLevel(), size, a, b, relu, out);
   } else {
-    runPieces<Add>(size, a, b, out);
+    runPieces<Add>(simdLevel(), size, a, b, out);
   }
 }
 
 void addForward(const float* a, const float* b, bool relu, int64_t size, float* out) {
   if (relu) {
-    runPieces<AddRelu>(size, a, b, out);
+    runPieces<AddRelu>(simdLevel(), size, a, b, out);
   } else {
-    runPieces<Add>(size, a, b, out);
+    runPieces<Add>(simdLevel(), size, a, b, out);
   }
 }
 
-void multiplyArrays(const float* a, const float* b, int64_t size, float* out) { runPieces<Multiply>(size, a, b, out); }
+void multiplyArrays(const float* a, const float* b, int64_t size, float* out) {
+  runPieces<Multiply>(simdLevel(), size, a, b, out);
+}
 
-void copyArray(const float* from, int64_t size, float* to) { runPieces<Copy>(size, from, to); }
+void copyArray(const float* from, int64_t size, float* to) { runPieces<Copy>(simdLevel(), size, from, to); }
 
 }  // namespace bloomery::nn

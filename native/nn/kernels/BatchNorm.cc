@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "nn/kernels/Items.h"
 #include "nn/kernels/Lanes.h"
-#include "nn/kernels/Levels.h"
 
 namespace bloomery::nn {
 

@@ -1,7 +1,7 @@
 #include "nn/kernels/Gates.h"
 
-#include "nn/kernels/Exp.h"
-#include "nn/kernels/Levels.h"
+#include "nn/kernels/Items.h"
+#include "nn/kernels/RowMath.h"
 
 namespace bloomery::nn {
 
@@ -15,14 +15,14 @@ struct LstmForward {
       float* __restrict c = state + row * units;
       float* __restrict h = output + row * units;
       for (int64_t u = 0; u < units; ++u) {
-        float i = fastSigmoid(own[u]), f = fastSigmoid(own[units + u]);
-        float g = fastTanh(own[2 * units + u]), o = fastSigmoid(own[3 * units + u]);
+        float i = sigmoid(own[u]), f = sigmoid(own[units + u]);
+        float g = hyperbolicTangent(own[2 * units + u]), o = sigmoid(own[3 * units + u]);
         own[u] = i;
         own[units + u] = f;
         own[2 * units + u] = g;
         own[3 * units + u] = o;
         c[u] = f * c[u] + i * g;
-        h[u] = o * fastTanh(c[u]);
+        h[u] = o * hyperbolicTangent(c[u]);
       }
     }
   }
@@ -40,7 +40,7 @@ struct LstmBackward {
       float* __restrict out = gateGradients + row * 4 * units;
       for (int64_t u = 0; u < units; ++u) {
         float i = own[u], f = own[units + u], g = own[2 * units + u], o = own[3 * units + u];
-        float t = fastTanh(f * before[u] + i * g);
+        float t = hyperbolicTangent(f * before[u] + i * g);
         float d = dc[u] + dh[u] * o * (1 - t * t);
         out[u] = d * g * i * (1 - i);
         out[units + u] = d * before[u] * f * (1 - f);
@@ -60,8 +60,8 @@ struct GruForward {
       const float* __restrict r = recurrent + row * 3 * units;
       float* __restrict h = output + row * units;
       for (int64_t u = 0; u < units; ++u) {
-        float update = fastSigmoid(own[u] + r[u]), reset = fastSigmoid(own[units + u] + r[units + u]);
-        float candidate = fastTanh(own[2 * units + u] + reset * r[2 * units + u]);
+        float update = sigmoid(own[u] + r[u]), reset = sigmoid(own[units + u] + r[units + u]);
+        float candidate = hyperbolicTangent(own[2 * units + u] + reset * r[2 * units + u]);
         own[u] = update;
         own[units + u] = reset;
         own[2 * units + u] = candidate;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/kernels/Levels.h"
+#include "nn/kernels/Items.h"
 
 namespace bloomery::nn {
 

@@ -1,12 +1,10 @@
 // Plain arithmetic over rows of floats, written so that the vectoriser makes the most of it: element-wise loops, and
-// sums and maxima in eight lanes. Always inlined into kernels that are compiled for several vector levels; the bits are
-// the same on each.
+// sums and maxima in eight lanes. Always inlined into kernels that are compiled for several vector levels (see
+// base/SimdLoops.h); the bits are the same on each.
 #pragma once
 
 #include <bit>
 #include <cstdint>
-
-#include "base/Simd.h"
 
 namespace bloomery::nn {
 
@@ -36,6 +34,20 @@ BLOOMERY_INLINE float exponential(float x) {
 BLOOMERY_INLINE float sigmoid(float x) {
   float tail = exponential(x < 0.0f ? x : -x);
   return (x < 0.0f ? tail : 1.0f) / (1.0f + tail);
+}
+
+// An odd polynomial near zero, where 1 - e^-2x would cancel. Relative error below 3e-7.
+BLOOMERY_INLINE float hyperbolicTangent(float x) {
+  float square = x * x;
+  float series = -5.70498872745e-3f;
+  series = series * square + 2.06390887954e-2f;
+  series = series * square - 5.37397155531e-2f;
+  series = series * square + 1.33314422036e-1f;
+  series = series * square - 3.33332819422e-1f;
+  float near = series * square * x + x;
+  float tail = exponential(x < 0.0f ? 2.0f * x : -2.0f * x);
+  float far = (1.0f - tail) / (1.0f + tail);
+  return square < 0.390625f ? near : x < 0.0f ? -far : far;
 }
 
 BLOOMERY_INLINE float sumOf(const float* values, int64_t count) {
@@ -84,16 +96,5 @@ BLOOMERY_INLINE SoftmaxShares sharesOf(const float* logits, int64_t count, float
   }
   return shares;
 }
-
-// Kernel::run, always inlined, compiled for each level. All levels give the same bits.
-template <typename Kernel, typename Signature>
-struct AtLevel;
-
-template <typename Kernel, typename Result, typename... Arguments>
-struct AtLevel<Kernel, Result(Arguments...)> {
-  static Result baseline(Arguments... arguments) { return Kernel::run(arguments...); }
-  __attribute__((target("avx2"))) static Result avx2(Arguments... arguments) { return Kernel::run(arguments...); }
-  static Result (*chosen(SimdLevel level))(Arguments...) { return level == SimdLevel::kAvx2 ? avx2 : baseline; }
-};
 
 }  // namespace bloomery::nn

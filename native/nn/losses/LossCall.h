@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/SimdLoops.h"
 #include "nn/Loss.h"
 #include "nn/kernels/RowMath.h"
 
@@ -39,7 +40,7 @@ using LossKernel = double (*)(const LossCall& call, int64_t firstLine, int64_t e
 
 template <typename Kernel>
 LossKernel lossKernel(SimdLevel level) {
-  return AtLevel<Kernel, double(const LossCall&, int64_t, int64_t)>::chosen(level);
+  return Levels<Kernel>::template chosen<const LossCall&, int64_t, int64_t>(level);
 }
 
 LossKernel softmaxCrossEntropyKernel(SimdLevel level);     // on logits, whatever the tail

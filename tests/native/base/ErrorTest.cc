@@ -22,6 +22,14 @@ TEST(Error, messageJoinsWhateverCanBePrinted) {
             "Label out of range: 12, classes: 10 x0.5");
 }
 
+TEST(Error, longTextsAreCutBetweenCharacters) {
+  EXPECT_EQ(UserError(std::string(kMaxErrorBytes, 'x')).what(), std::string(kMaxErrorBytes, 'x'));
+  EXPECT_EQ(UserError(std::string(kMaxErrorBytes + 1, 'x')).what(), std::string(kMaxErrorBytes, 'x') + "...");
+  std::string umlauts = "x";
+  while (umlauts.size() < 2 * kMaxErrorBytes) umlauts += "\xc3\xa4";
+  EXPECT_EQ(UserError(umlauts).what(), umlauts.substr(0, kMaxErrorBytes - 1) + "...");
+}
+
 TEST(Error, checkThrowsOnlyWhenBroken) {
   EXPECT_NO_THROW(check(true, "never"));
   try {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/Error.h"
+#include "base/JsonLimits.h"
 
 namespace bloomery {
 namespace {
@@ -42,10 +43,28 @@ TEST(Json, refusesWhatIsNoJson) {
   for (const auto& one : cases) EXPECT_EQ(errorOf(one.text, [](JsonReader&) {}), one.error) << one.text;
 }
 
-TEST(Json, survivesDeepNesting) {
-  std::string deep(200000, '[');
-  EXPECT_NE(errorOf(deep, [](JsonReader&) {}), "");
-  EXPECT_NE(errorOf(deep + std::string(200000, ']'), [](JsonReader&) {}), "");
+TEST(Json, refusesWhatIsTooLargeOrTooDeepOrSaidTwice) {
+  auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  auto keys = [](size_t count) {
+    std::string text = "{";
+    for (size_t i = 0; i < count; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  struct {
+    std::string text;
+    const char* error;
+  } cases[] = {
+      {std::string(100'000'000, ' '), "JSON is too large: network, 100000000 bytes, at most 16777216"},
+      {std::string(200'000, '['), "JSON is nested too deeply: network, at most 64 levels"},
+      {nested(200'000), "JSON is nested too deeply: network, at most 64 levels"},
+      {nested(65), "JSON is nested too deeply: network, at most 64 levels"},
+      {nested(64), "Not a JSON object: layer 'a', found array"},
+      {R"({"a": 1, "b": {"a": 2}, "a": 3})", "Key stands twice in one JSON object: a, network"},
+      {R"({"a": 1, "b": {"a": 2}})", ""},
+      {keys(kMaxJsonKeys + 1), "JSON object has too many keys: network, at most 20000"},
+      {keys(kMaxJsonKeys), ""},
+  };
+  for (const auto& one : cases) EXPECT_EQ(errorOf(one.text, [](JsonReader&) {}), one.error) << one.text.substr(0, 99);
 }
 
 TEST(JsonReader, readsEveryType) {
@@ -106,6 +125,12 @@ TEST(JsonReader, saysWhatIsWrongAndWhere) {
        "Wrong value for k of layer 'a': 1.0, wanted a whole number"},
       {R"({"k": 9223372036854775808})", [](Reader& reader) { reader.integer("k"); },
        "Wrong value for k of layer 'a': 9223372036854775808, wanted a whole number below 2^63"},
+      {R"({"k": -3.5e38})", [](Reader& reader) { reader.number("k"); },
+       "Wrong value for k of layer 'a': -3.5e+38, wanted a number within float32"},
+      {R"({"k": [1, 18446744073709551615]})", [](Reader& reader) { reader.integers("k"); },
+       "Wrong value for k of layer 'a': [1,18446744073709551615], wanted whole numbers below 2^63"},
+      {R"({"k": 18446744073709551615})", [](Reader& reader) { reader.pair("k"); },
+       "Wrong value for k of layer 'a': 18446744073709551615, wanted a whole number below 2^63"},
       {R"({"k": 1})", [](Reader& reader) { reader.boolean("k", true); },
        "Wrong value for k of layer 'a': 1, wanted true or false"},
       {R"({"k": "a"})", [](Reader& reader) { reader.texts("k", {}); },

@@ -1,10 +1,8 @@
-// Every way in which a network can be wrong, and what the user is told; and that no bytes whatsoever do worse.
+// Every way in which a network can be wrong, and what the user is told.
 #include <gtest/gtest.h>
 
 #include "base/Error.h"
-#include "base/Random.h"
 #include "network/Networks.h"
-#include "network/Summary.h"
 
 namespace bloomery::network {
 namespace {
@@ -103,6 +101,17 @@ TEST(GraphErrors, wrongLayers) {
       {R"({"kind": "Dense", "units": 2.0})",
        "Wrong value for units of layer 'dense' (Dense): 2.0, wanted a whole number"},
       {R"({"kind": "Dense", "units": 1000000001})", "Too large: units 1000000001, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 1099511627776})", "Too large: units 1099511627776, in layer 'dense' (Dense)"},
+      {R"({"kind": "Dense", "units": 1, "name": ""})", "Name is empty: layer 1 (Dense)"},
+      {R"({"kind": "Reshape", "targetShape": [2, 2]}, {"kind": "GRU", "name": "a", "units": 2, "bidirectional": true},
+          {"kind": "Dense", "name": "a/backward", "units": 2})",
+       "Two parameters have the same name: a/backward/kernel, rename layer 'a/backward'"},
+      {R"({"kind": "Reshape", "targetShape": [1, 1, 1, 1, 1, 1, 1, 1, 4]})",
+       "Too many extents: 9, at most 8, in layer 'reshape' (Reshape)"},
+      {R"({"kind": "BatchNormalization", "epsilon": 1e-50})",
+       "Not positive in float32: epsilon 1e-50, in layer 'batch_normalization' (BatchNormalization)"},
+      {R"({"kind": "Dense", "units": 3, "kernelRegularizer": {"l2": 1e39}})",
+       "Wrong value for l2 of kernelRegularizer of layer 'dense' (Dense): 1e+39, wanted a number within float32"},
       {R"({"kind": "Dense", "units": 3, "activation": "rleu"})",
        "Unknown activation: rleu, nearest known: relu, in layer 'dense' (Dense)"},
       {R"({"kind": "Dense", "units": 3, "activation": "gelu_approximate"})",
@@ -117,6 +126,7 @@ TEST(GraphErrors, wrongLayers) {
        "Unknown initializer: zero, nearest known: zeros, in layer 'dense' (Dense)"},
       {R"({"kind": "Dropout"})", "Missing option: rate, in layer 'dropout' (Dropout)"},
       {R"({"kind": "Dropout", "rate": 1})", "Rate outside 0 <= rate < 1: 1, in layer 'dropout' (Dropout)"},
+      {R"({"kind": "Dropout", "rate": 0.99999999999})", "Rate outside 0 <= rate < 1: 1, in layer 'dropout' (Dropout)"},
       {R"({"kind": "Dropout", "rate": -0.1})", "Rate outside 0 <= rate < 1: -0.1, in layer 'dropout' (Dropout)"},
       {R"({"kind": "Dropout", "rate": "half"})",
        R"(Wrong value for rate of layer 'dropout' (Dropout): "half", wanted a number)"},
@@ -141,6 +151,7 @@ TEST(GraphErrors, wrongWindows) {
       {conv + "[3, 3, 3]}",
        "Wrong value for kernelSize of layer 'conv2d' (Conv2D): [3,3,3], wanted a whole number or a pair of them"},
       {conv + R"(3, "strides": 0})", "Not positive: strides 0, in layer 'conv2d' (Conv2D)"},
+      {conv + R"(3, "strides": -1})", "Not positive: strides -1, in layer 'conv2d' (Conv2D)"},
       {conv + R"(3, "padding": "sane"})", "Unknown padding: sane, nearest known: same, in layer 'conv2d' (Conv2D)"},
       {conv + R"(3, "padding": 1})", "Wrong value for padding of layer 'conv2d' (Conv2D): 1, wanted a text"},
       {R"({"kind": "Conv2D", "filters": 0, "kernelSize": 3})", "Not positive: filters 0, in layer 'conv2d' (Conv2D)"},
@@ -184,11 +195,51 @@ TEST(GraphErrors, wrongWindows) {
       {R"({"kind": "Conv2D", "filters": 900000000, "kernelSize": 1})",
        "Shapes do not fit: layer 'conv2d' (Conv2D) after layer 'input' with output (4, 6, 1): output (4, 6, 900000000) "
        "holds more than 1e9 values"},
+      {R"({"kind": "MaxPool2D", "poolSize": 1000000000, "padding": "same", "strides": 1})",
+       "Layer 'max_pool2d' (MaxPool2D) needs too many operations for one sample: 1000000000000000000, at most "
+       "100000000000000"},
+      {R"({"kind": "Reshape", "targetShape": [24, 1]}, {"kind": "Conv1D", "filters": 1, "kernelSize": 1},
+          {"kind": "Dense", "units": 50000000}, {"kind": "LSTM", "units": 2})",
+       "Shapes do not fit: layer 'dense' (Dense) after layer 'conv1d' with output (24, 1): output (24, 50000000) holds "
+       "more than 1e9 values"},
       {R"({"kind": "Flatten"}, {"kind": "Dense", "units": 900000000})",
        "Shapes do not fit: layer 'dense' (Dense) after layer 'flatten' with output (24,): kernel (24, 900000000) holds "
        "more than 1e9 values"},
   };
   for (const Case& one : cases) EXPECT_EQ(errorOf(networkOf("[4, 6, 1]", one.json)), one.error) << one.json;
+}
+
+TEST(GraphErrors, sequencesThatAreTooLong) {
+  EXPECT_EQ(
+      errorOf(networkOf("[1000000, 1]", R"({"kind": "LSTM", "units": 2000, "returnSequences": true})")),
+      "Shapes do not fit: layer 'lstm' (LSTM) after layer 'input' with output (1000000, 1): output (1000000, 2000) "
+      "holds more than 1e9 values");
+}
+
+TEST(GraphErrors, tooManyLayersAndManyOfThem) {
+  auto layersOf = [](int count) {
+    std::string layers = R"({"kind": "ReLU"})";
+    for (int i = 1; i < count; ++i) layers += R"(, {"kind": "ReLU"})";
+    return networkOf("[4]", layers);
+  };
+  EXPECT_EQ(errorOf(layersOf(10'000)), "Network has too many layers: 10001, at most 10000");
+  Graph graph = graphOf(layersOf(9'999));
+  EXPECT_EQ(graph.nodes().back().name, "relu_9998");
+}
+
+TEST(GraphErrors, batchesThatAreTooLargeNameTheLayer) {
+  Graph graph = graphOf(kMnistCnn);
+  EXPECT_EQ(graph.largestBatchSize(), INT32_MAX / (24 * 24 * 64));
+  EXPECT_NO_THROW(graph.checkBatchSize(graph.largestBatchSize()));
+  try {
+    graph.checkBatchSize(graph.largestBatchSize() + 1);
+    FAIL();
+  } catch (const ResourceError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "Layer 'conv2d_1' (Conv2D) gives too many values: (24, 24, 64) for a batch of 58255, at most 2147483647 "
+        "in all, lower the batch size");
+  }
 }
 
 TEST(GraphErrors, wrongInputs) {
@@ -201,6 +252,9 @@ TEST(GraphErrors, wrongInputs) {
       {R"("shape": [100000, 100000])", "Shape holds more than 1e9 values, in layer 'input' (Input)"},
       {R"("shape": [9223372036854775807, 9223372036854775807])",
        "Too large: shape 9223372036854775807, in layer 'input' (Input)"},
+      {R"("shape": [1, 1, 1, 1, 1, 1, 1, 1, 1])", "Too many extents: 9, at most 8, in layer 'input' (Input)"},
+      {R"("shape": [4], "scale": 1e300)",
+       "Wrong value for scale of layer 'input' (Input): 1e+300, wanted a number within float32"},
       {R"("dtype": "uint8")", "Missing option: shape, in layer 'input' (Input)"},
       {R"("shape": [4], "dtype": "unit8")", "Unknown dtype: unit8, nearest known: uint8"},
       {R"("shape": [4], "scale": "1/255")",
@@ -211,68 +265,6 @@ TEST(GraphErrors, wrongInputs) {
     std::string json = R"({"layers": [{"kind": "Input", )" + one.json + R"(}, {"kind": "Flatten"}]})";
     EXPECT_EQ(errorOf(json), one.error) << one.json;
   }
-}
-
-TEST(GraphErrors, noBytesDoWorseThanAUserError) {
-  const std::string pieces[] = {"{",
-                                "}",
-                                "[",
-                                "]",
-                                "\"",
-                                ",",
-                                ":",
-                                "0",
-                                "-1",
-                                "1e9",
-                                "99999999999",
-                                "9223372036854775807",
-                                "18446744073709551615",
-                                "1e999",
-                                "null",
-                                "true",
-                                "0.5",
-                                "\\",
-                                "\xff",
-                                "\\u0000",
-                                "\"Input\"",
-                                "\"same\"",
-                                "\"strides\": 3,"};
-  int parsed = 0, accepted = 0;
-  for (uint64_t round = 0; round < 30000; ++round) {
-    std::string json = kMnistCnn;
-    size_t changes = 1 + philox(round, 0, 0)[0] % 3;
-    for (size_t change = 0; change < changes; ++change) {
-      RandomBlock bits = philox(round, 1, change);
-      size_t at = bits[0] % json.size();
-      switch (bits[1] % 5) {
-        case 0:
-          json[at] = static_cast<char>(bits[2]);
-          break;
-        case 1:
-          json.erase(at, 1 + bits[2] % 20);
-          break;
-        case 2:
-          json.insert(at, pieces[bits[2] % std::size(pieces)]);
-          break;
-        default: {  // another value for a number
-          size_t digit = json.find_first_of("0123456789", at);
-          if (digit == std::string::npos) break;
-          size_t end = json.find_first_not_of("0123456789.", digit);
-          json.replace(digit, end - digit, pieces[bits[2] % std::size(pieces)]);
-        }
-      }
-    }
-    try {
-      Json tree = parseJson(json, "network");
-      ++parsed;
-      Graph graph = Graph::fromJson(tree);
-      describe(graph);
-      ++accepted;
-    } catch (const UserError&) {
-    }
-  }
-  EXPECT_GT(parsed, 3000);  // the mutations reach further than the parser
-  EXPECT_GT(accepted, 500);
 }
 
 }  // namespace

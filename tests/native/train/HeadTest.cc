@@ -98,6 +98,7 @@ TEST(Head, wrongOptionsAreRefusedInOneSentence) {
       {R"({"classWeights": {"3": 1}})", kOne, "Class out of range: 3, classes: 3, in classWeights"},
       {R"({"classWeights": {"cat": 1}})", kOne, "Class out of range: cat, classes: 3, in classWeights"},
       {R"({"classWeights": [1, 2]})", kOne, "Wrong number of classWeights: 2, classes: 3"},
+      {R"({"classWeights": {"1": 1e39}})", kOne, "Not a finite number of at least 0: class weight 1e+39"},
       {R"({"classWeights": {"1": "two"}})", kOne, "Not a finite number of at least 0: class weight \"two\""},
       {R"({"metrics": "accuracy"})", kOne,
        "Wrong value for metrics of training: \"accuracy\", wanted a list, or {output: list}"},

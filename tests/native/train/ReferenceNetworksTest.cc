@@ -83,7 +83,8 @@ class ReferenceNetwork {
         parameters_(layout_),
         gradients_(layout_),
         plan_(nn::makeDnnlPlan(graph_, parameters_, &gradients_, {kBatch, true, 0})),
-        updater_(optim::UpdateSpec{optim::readOptimizer(json.at("optimizer")), {}, {}, {}}, layout_, rules()),
+        updater_(optim::UpdateSpec{optim::readOptimizer(json.at("optimizer")), {}, {}, {}}, layout_,
+                 optim::rulesOf(graph_.parameters())),
         classes_(json.at("loss") != "mse"),
         loss_(nn::readLoss(classes_ && json.at("loss") != "mse of softmax" ? Json("categorical_crossentropy")
                                                                            : Json("mse"))) {
@@ -118,14 +119,6 @@ class ReferenceNetwork {
       if (layer.at("kind") == "Dropout") layer["rate"] = 0.0;
     }
     return json;
-  }
-
-  std::vector<optim::ParameterRule> rules() const {
-    std::vector<optim::ParameterRule> rules;
-    for (const network::Parameter& parameter : graph_.parameters().parameters()) {
-      rules.push_back({parameter.regularizer.l1, parameter.regularizer.l2, parameter.trainable});
-    }
-    return rules;
   }
 
   network::Graph graph_;

@@ -29,6 +29,8 @@ INSTANTIATE_TEST_SUITE_P(
     Training, WrongTasks,
     testing::Values(
         WrongTask{"batchSizeZero", R"({"batchSize": 0})", "Not positive: batchSize 0, give at least 1"},
+        WrongTask{"batchSizeOfTooManyRows", R"({"batchSize": 16777217})",
+                  "Too large: batchSize 16777217, give at most 16777216"},
         WrongTask{"bothBatchSizes", R"({"batchSize": 4, "globalBatchSize": 8})",
                   "Both batchSize and globalBatchSize are set: keep one"},
         WrongTask{
@@ -77,38 +79,6 @@ TEST(TrainSpec, optionsAloneAreThoseOfTheDefaultOptimizer) {
   Json result = Json::parse(describe(taskJson(R"({"optimizer": {"learningRate": 0.5}})")));
   EXPECT_EQ(result["training"]["optimizer"]["kind"], "adam");
   EXPECT_EQ(result["training"]["optimizer"]["learningRate"], 0.5);
-}
-
-TEST(Describe, tellsResolvedLossAndMetrics) {
-  Json result = Json::parse(describe(taskJson(R"({"loss": "mse", "metrics": ["acc", "mae"]})")));
-  EXPECT_EQ(result["training"]["loss"]["kind"], "mean_squared_error");
-  EXPECT_EQ(result["training"]["metrics"][0]["name"], "acc");
-  result = Json::parse(describe(taskJson("{}")));
-  EXPECT_EQ(result["training"]["loss"]["kind"], "categorical_crossentropy");
-  EXPECT_EQ(result["training"]["metrics"][0]["name"], "accuracy");
-}
-
-TEST(Describe, tellsMemoryAndResolvedTraining) {
-  Json result = Json::parse(describe(taskJson(R"({"optimizer": "adadelta", "batchSize": 4})")));
-  EXPECT_EQ(result["parameters"], 10 * 8 + (32 * 16 + 16) + (16 * 3 + 3));
-  EXPECT_EQ(result["training"]["optimizer"]["learningRate"], 1.0);
-  EXPECT_EQ(result["training"]["batchSize"], 4);
-  EXPECT_EQ(result["memory"]["optimizer"], 2 * result["memory"]["parameters"].get<int64_t>());
-  EXPECT_GT(result["memory"]["activations"].get<int64_t>(), 0);
-  EXPECT_EQ(result["output"]["classes"], 3);
-}
-
-TEST(Describe, countsAveragesAndAccumulatedGradients) {
-  Json result = Json::parse(
-      describe(taskJson(R"({"optimizer": "adagrad", "emaMomentum": 0.9, "clipNorm": 2, "backwardPassesPerStep": 3})")));
-  int64_t parameters = result["memory"]["parameters"].get<int64_t>();
-  EXPECT_EQ(result["memory"]["optimizer"], 2 * parameters);
-  EXPECT_EQ(result["memory"]["gradients"], 2 * parameters);
-  EXPECT_EQ(result["memory"]["total"], 5 * parameters + result["memory"]["activations"].get<int64_t>() +
-                                           result["memory"]["batches"].get<int64_t>());
-  EXPECT_EQ(result["training"]["emaMomentum"], 0.9);
-  EXPECT_EQ(result["training"]["clipNorm"], 2.0);
-  EXPECT_EQ(result["training"]["backwardPassesPerStep"], 3);
 }
 
 }  // namespace

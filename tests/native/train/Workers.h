@@ -55,6 +55,7 @@ struct WorkerResult {
   std::vector<double> losses;  // by epoch
   std::vector<int64_t> samples;
   Json lastEpoch;
+  std::vector<std::string> log = {};
 };
 
 struct WorkerRows {
@@ -84,8 +85,8 @@ class Worker {
 
   void run() {
     setComputeThreads(1);
-    TrainingLoop loop(
-        {task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_, steps_});
+    TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
+                       steps_, nullptr, &log_});
     loop.awaitRows([] { return true; });
     loop.run();
   }
@@ -99,6 +100,7 @@ class Worker {
       result.samples.push_back(epoch.at("samples").get<int64_t>());
       result.lastEpoch = epoch;
     }
+    result.log = news.at("log").get<std::vector<std::string>>();
     return result;
   }
 

@@ -1,0 +1,114 @@
+// Steps of training allocate nothing and create no primitive, on no thread, whatever the network: from the second epoch
+// on, between its first step and its last. A program of its own, because it replaces the allocation functions.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/local/LocalGroup.h"
+#include "golden/Fixture.h"
+#include "nn/CountingAllocator.h"
+#include "train/ComputeThreads.h"
+#include "train/TrainingLoop.h"
+
+namespace bloomery::train {
+namespace {
+
+constexpr int kBatch = 2, kStepsPerEpoch = 8;
+
+// Counts from the allreduce of the second epoch's first step to that of its last.
+class CountingCommunicator final : public comm::Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void allreduce(std::span<float> values, comm::Timeout) override {
+    if (values.size() == 1) return;  // a sign of life before the first epoch
+    ++step_;
+    nn::AllocationCounts& counts = nn::allocationCounts();
+    if (step_ == kStepsPerEpoch + 1) {
+      counts.numAllocations = counts.numPrimitives = 0;
+      counts.counting = true;
+    }
+    if (step_ != 2 * kStepsPerEpoch) return;
+    counts.counting = false;
+    numPrimitives = counts.numPrimitives;
+  }
+  void allreduce(std::span<double>, comm::Timeout) override {}
+  std::vector<uint64_t> allgather(uint64_t value, comm::Timeout) override { return {value}; }
+  void broadcast(std::span<std::byte>, int, comm::Timeout) override {}
+  void abort() override {}
+
+  int numPrimitives = -1;
+
+ private:
+  int step_ = 0;
+};
+
+void appendRow(data::RowStore& rows, uint64_t id) {
+  rows.append(id, 1.0f);
+  int64_t row = rows.numRows() - 1;
+  for (size_t input = 0; input < rows.format().features.size(); ++input) {
+    const data::FeatureFormat& format = rows.format().features[input];
+    std::byte* to = rows.features(row, input);
+    for (int64_t i = 0; i < format.count; ++i) {
+      int32_t whole = static_cast<int32_t>((id + static_cast<uint64_t>(i) * 7) % 10);
+      float number = static_cast<float>(whole) / 10;
+      if (format.type == DType::kUint8) to[i] = static_cast<std::byte>(whole);
+      if (format.type == DType::kInt32) std::memcpy(to + i * 4, &whole, 4);
+      if (format.type == DType::kFloat32) std::memcpy(to + i * 4, &number, 4);
+    }
+  }
+  for (size_t target = 0; target < rows.format().targets.size(); ++target) {
+    const data::TargetFormat& format = rows.format().targets[target];
+    if (format.isClass) rows.setLabel(row, target, 1);
+    for (int64_t i = 0; !format.isClass && i < format.width; ++i) rows.values(row, target)[i] = i == 0 ? 1.0f : 0.0f;
+  }
+}
+
+struct Reference {
+  const char* network;
+  const char* loss;
+};
+
+class AllocationTest : public testing::TestWithParam<Reference> {};
+
+TEST_P(AllocationTest, stepsAllocateAndCreateNothing) {
+  Json json = {{"network", golden::load(std::string("networks/") + GetParam().network + ".json")},
+               {"training",
+                {{"loss", Json::parse(GetParam().loss)}, {"optimizer", "adam"}, {"batchSize", kBatch}, {"epochs", 2}}}};
+  TaskSpec task = TaskSpec::parse(json.dump());
+  ArenaLayout layout = task.graph.parameters().layout();
+  Arena parameters(layout);
+  task.graph.parameters().initialize(1, parameters);
+  data::RowStore rows(task.rowFormat()), none(task.rowFormat());
+  for (uint64_t id = 0; id < kBatch * kStepsPerEpoch - 1; ++id) appendRow(rows, id);  // the last batch is short
+  CountingCommunicator communicator;
+  Cancellation cancellation;
+  Progress progress(2, metricNames(task.training.heads));
+  Trace trace;
+  setComputeThreads(2);
+  TrainingLoop loop({task, parameters, rows, none, communicator, cancellation, progress, trace, {}});
+  loop.awaitRows([] { return true; });
+  loop.run();
+  EXPECT_EQ(nn::allocationCounts().numAllocations, 0);
+  EXPECT_EQ(communicator.numPrimitives, 0);
+}
+
+constexpr const char* kEntropy = R"("categorical_crossentropy")";
+constexpr const char* kSquares = R"("mse")";
+
+INSTANTIATE_TEST_SUITE_P(Networks, AllocationTest,
+                         testing::Values(Reference{"mnist-cnn", kEntropy}, Reference{"cifar-resnet56v2", kEntropy},
+                                         Reference{"captioning", kEntropy}, Reference{"fish-resnet34", kEntropy},
+                                         Reference{"solar-mlp-10", kSquares}, Reference{"solar-mlp-100", kSquares},
+                                         Reference{"solar-cnn", kSquares},
+                                         Reference{"every-kind",
+                                                   R"({"scores": "categorical_crossentropy", "dense": "mse"})"}),
+                         [](const auto& test) {
+                           std::string name = test.param.network;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace bloomery::train

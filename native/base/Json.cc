@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 
 namespace bloomery {

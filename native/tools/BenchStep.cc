@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Random.h"
 #include "comm/local/LocalGroup.h"
 #include "tools/Machine.h"

@@ -1,5 +1,6 @@
 #include "train/Describe.h"
 
+#include "base/JsonValue.h"
 #include "network/Summary.h"
 #include "nn/Plan.h"
 #include "train/TaskSpec.h"

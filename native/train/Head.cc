@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 
 namespace bloomery::train {

@@ -1,6 +1,7 @@
 #include "train/TaskSpec.h"
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "train/Columns.h"
 
 namespace bloomery::train {

@@ -1,6 +1,7 @@
 #include "train/Trainer.h"
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/NamedThread.h"
 #include "checkpoint/Safetensors.h"
 #include "comm/local/LocalGroup.h"
@@ -112,6 +113,8 @@ void Trainer::finishIngest() {
   }
   rowsChanged_.notify_all();
 }
+
+Json Trainer::poll(std::chrono::milliseconds wait) { return progress_.poll(wait, log_, trace_); }
 
 std::string Trainer::weights() {
   check(finished_, "Weights were asked for before training was finished");

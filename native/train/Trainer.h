@@ -39,8 +39,8 @@ class Trainer {
   void ingest(void* arrowArray, int partition, int64_t firstRow);
   void finishIngest();
 
-  Json poll(std::chrono::milliseconds wait) { return progress_.poll(wait, log_, trace_); }
-  std::string weights();  // after the state "finished"
+  Json poll(std::chrono::milliseconds wait);  // as Progress::poll
+  std::string weights();                      // after the state "finished"
   void cancel();
 
  private:

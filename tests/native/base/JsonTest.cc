@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 
 namespace bloomery {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Random.h"
 #include "network/Networks.h"
 #include "network/Summary.h"

@@ -75,10 +75,11 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);
-  } catch (const PeerLost&) {
-    // Whoever was told to stop sees the others go, too: that is no loss.
-    fail(cancellation_.cancelled() ? std::make_exception_ptr(Cancelled("Training was cancelled"))
-                                   : std::current_exception());
+  } catch (const Error& error) {
+    // Whoever was told to stop sees the others go and its own calls given up: neither is the cause.
+    bool isSymptom = error.kind() == ErrorKind::kPeerLost || error.kind() == ErrorKind::kCancelled;
+    fail(isSymptom && cancellation_.cancelled() ? std::make_exception_ptr(Cancelled("Training was cancelled"))
+                                                : std::current_exception());
   } catch (const std::bad_alloc&) {
     fail(std::make_exception_ptr(ResourceError("Out of memory while training: lower batchSize")));
   } catch (...) {

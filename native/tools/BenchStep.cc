@@ -131,7 +131,7 @@ class TimedRows : public bloomery::data::StepRows {
 class StepBench {
  public:
   // profile: to be filled, or null.
-  StepBench(const std::string& text, bloomery::nn::Profile* profile)
+  StepBench(const std::string& text, bloomery::train::StepProfile* profile)
       : task_(TaskSpec::parse(text)),
         parameters_(task_.graph.parameters().layout()),
         rows_(task_.rowFormat()),
@@ -180,7 +180,7 @@ int main(int count, char** words) {
     std::string task =
         bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
                           ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch, "}}");
-    bloomery::nn::Profile profile;
+    bloomery::train::StepProfile profile;
     StepBench bench(task, options.profile ? &profile : nullptr);
     std::string word;
     double seconds = 0;

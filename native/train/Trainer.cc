@@ -70,7 +70,7 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
   try {
     setComputeThreads(task_.worker.threads);
     TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
-                       trace_, stepRows});
+                       trace_, stepRows, profile_});
     loop.awaitRows([this] { return waitForRows(); });
     loop.run();
     finished_ = true;

@@ -16,8 +16,6 @@ namespace {
 using network::Function;
 using network::Output;
 
-constexpr const char* kDefaultLoss = "categorical_crossentropy";
-
 std::vector<std::string> namesOf(const std::vector<Output>& outputs) {
   std::vector<std::string> names;
   for (const Output& output : outputs) names.push_back(output.name);

@@ -6,6 +6,7 @@
 
 #include "base/Error.h"
 #include "base/JsonLimits.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 
 namespace bloomery {

@@ -1,11 +1,13 @@
-// The one place that includes the JSON library. JsonReader reads an object strictly: a key that nobody asked for, a
-// missing one or one of the wrong type is a UserError that names the place ("layer 'conv2d'") and the key.
+// JSON as headers need it: the name of its type, and JsonReader, which reads an object strictly: a key that nobody
+// asked for, a missing one or one of the wrong type is a UserError that names the place ("layer 'conv2d'") and the key.
+// Whoever makes JSON or looks into it includes base/JsonValue.h, which is slow to compile and so belongs into .cc files
+// only.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bloomery {

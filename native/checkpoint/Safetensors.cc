@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/Error.h"
-#include "base/Json.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 
 // The format: eight bytes with the length of the header, little-endian; the header, a JSON object from tensor names to

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/JsonValue.h"
 #include "base/NamedThread.h"
 #include "data/arrow/ArrowIngest.h"
 #include "jni/Guard.h"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 #include "network/Graph.h"
 

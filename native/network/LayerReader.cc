@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 #include "network/Layers.h"
 

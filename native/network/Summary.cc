@@ -5,6 +5,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/JsonValue.h"
+
 namespace bloomery::network {
 
 namespace {

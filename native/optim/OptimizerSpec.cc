@@ -1,4 +1,5 @@
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 #include "optim/Optimizer.h"
 #include "optim/Options.h"

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 
 namespace bloomery::optim {
 

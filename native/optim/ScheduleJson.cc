@@ -1,5 +1,7 @@
 #include "optim/ScheduleSpec.h"
 
+#include "base/JsonValue.h"
+
 namespace bloomery::optim {
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 #include "optim/Options.h"
 

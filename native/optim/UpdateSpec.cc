@@ -1,4 +1,5 @@
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "optim/Options.h"
 #include "optim/Updater.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "optim/Gradients.h"
 
 namespace bloomery::optim {
@@ -133,11 +134,13 @@ void Updater::swapAverages(std::span<float> parameters) {
   }
 }
 
-UpdaterState Updater::state() {
-  UpdaterState state{optimizer_->state(), {{"steps", numSteps_}, {"schedule", schedule_.state()}}};
-  if (spec_.emaMomentum) state.arenas.push_back({"average", averages_.all()});
-  return state;
+std::vector<StateArena> Updater::arenas() {
+  std::vector<StateArena> arenas = optimizer_->state();
+  if (spec_.emaMomentum) arenas.push_back({"average", averages_.all()});
+  return arenas;
 }
+
+Json Updater::counters() const { return {{"steps", numSteps_}, {"schedule", schedule_.state()}}; }
 
 void Updater::restore(const Json& counters) {
   JsonReader reader(counters, "updater state");

@@ -41,13 +41,6 @@ struct UpdateSpec {
 // Arenas of the parameters' size: the optimizer's and the average.
 size_t numStateArenas(const UpdateSpec& spec);
 
-// All that a training must keep to go on as if it had never stopped, beside the parameters: the arenas may be written
-// to, the counters go to Updater::restore.
-struct UpdaterState {
-  std::vector<StateArena> arenas;
-  Json counters;
-};
-
 class Updater {
  public:
   // rules: one per slice of the layout, in its order; empty: the default for all.
@@ -68,7 +61,10 @@ class Updater {
   // on. Without emaMomentum and before the first step there is nothing to exchange.
   void swapAverages(std::span<float> parameters);
 
-  UpdaterState state();
+  // All that a training must keep to go on as if it had never stopped, beside the parameters: the arenas may be written
+  // to, the counters go to `restore`.
+  std::vector<StateArena> arenas();
+  Json counters() const;
   void restore(const Json& counters);
 
  private:

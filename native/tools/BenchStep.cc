@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Random.h"
 #include "comm/local/LocalGroup.h"
 #include "data/Batcher.h"
@@ -145,7 +146,7 @@ class Bench {
 class StepBench final : public Bench {
  public:
   // profile: to be filled, or null.
-  StepBench(const TaskSpec& task, bloomery::nn::Profile* profile)
+  StepBench(const TaskSpec& task, bloomery::train::StepProfile* profile)
       : task_(task),
         parameters_(task_.graph.parameters().layout()),
         rows_(task_.rowFormat()),
@@ -247,11 +248,10 @@ class PrimitiveBench final : public Bench {
   bloomery::nn::PrimitiveTimes times_;
 };
 
-std::unique_ptr<Bench> makeBench(const Options& options, const TaskSpec& task, bloomery::nn::Profile& profile) {
-  bloomery::nn::Profile* wanted = options.profile ? &profile : nullptr;
+std::unique_ptr<Bench> makeBench(const Options& options, const TaskSpec& task, bloomery::train::StepProfile& profile) {
   if (options.primitives) return std::make_unique<PrimitiveBench>(task, options.inference);
-  if (options.inference) return std::make_unique<InferenceBench>(task, wanted);
-  return std::make_unique<StepBench>(task, wanted);
+  if (options.inference) return std::make_unique<InferenceBench>(task, options.profile ? &profile.plan : nullptr);
+  return std::make_unique<StepBench>(task, options.profile ? &profile : nullptr);
 }
 
 }  // namespace
@@ -268,7 +268,7 @@ int main(int count, char** words) {
     std::string text =
         bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
                           ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch, "}}");
-    bloomery::nn::Profile profile;
+    bloomery::train::StepProfile profile;
     TaskSpec task = TaskSpec::parse(text);
     std::unique_ptr<Bench> bench = makeBench(options, task, profile);
     std::string word;

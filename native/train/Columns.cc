@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 
 namespace bloomery::train {
@@ -47,7 +48,7 @@ std::vector<std::string> readNames(JsonReader& reader, const char* one, const ch
 data::IngestColumns readColumns(const Json* json, const std::vector<std::string>& inputs,
                                 const std::vector<std::string>& outputs) {
   Json byDefault = Json::object();
-  if (outputs.size() == 1) byDefault["label"] = "label";
+  if (outputs.size() == 1) byDefault["label"] = kDefaultLabelColumn;
   JsonReader reader(json == nullptr ? byDefault : *json, "columns");
   data::IngestColumns columns;
   columns.features = readNames(reader, "features", "inputs", "input", inputs,

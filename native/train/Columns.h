@@ -10,6 +10,9 @@
 
 namespace bloomery::train {
 
+// Where nothing is said of columns, a network of one output learns from this one.
+inline constexpr const char* kDefaultLabelColumn = "label";
+
 // From the names of the network's inputs and outputs. Without JSON (nullptr) the columns are "features" and "label".
 // Several inputs are read from columns of their own names unless told otherwise; without label columns there are no
 // targets. UserError when a name is unknown or missing.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/JsonValue.h"
 #include "network/Summary.h"
 #include "nn/Plan.h"
 #include "train/TaskSpec.h"

@@ -1,6 +1,6 @@
 #include "train/EngineInfo.h"
 
-#include "base/Json.h"
+#include "base/JsonValue.h"
 #include "data/arrow/ArrowIngest.h"
 #include "nn/dnnl/DnnlVersion.h"
 

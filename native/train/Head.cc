@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 
 namespace bloomery::train {
@@ -14,8 +15,6 @@ namespace {
 
 using network::Function;
 using network::Output;
-
-constexpr const char* kDefaultLoss = "categorical_crossentropy";
 
 std::vector<std::string> namesOf(const std::vector<Output>& outputs) {
   std::vector<std::string> names;

@@ -10,6 +10,8 @@
 
 namespace bloomery::train {
 
+inline constexpr const char* kDefaultLoss = "categorical_crossentropy";
+
 struct Head {
   network::Output output;
   nn::LossSpec loss;

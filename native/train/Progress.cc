@@ -1,5 +1,7 @@
 #include "train/Progress.h"
 
+#include "base/JsonValue.h"
+
 namespace bloomery::train {
 
 namespace {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "train/Columns.h"
 
 namespace bloomery::train {

@@ -1,6 +1,7 @@
 #include "train/Trainer.h"
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/NamedThread.h"
 #include "checkpoint/Safetensors.h"
 #include "comm/local/LocalGroup.h"
@@ -70,15 +71,16 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
     setComputeThreads(task_.worker.threads);
     treatTinyNumbersAsZero();
     TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
-                       trace_, stepRows, nullptr, &log_});
+                       trace_, stepRows, profile_, &log_});
     loop.awaitRows([this] { return waitForRows(); });
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);
-  } catch (const PeerLost&) {
-    // Whoever was told to stop sees the others go, too: that is no loss.
-    fail(cancellation_.cancelled() ? std::make_exception_ptr(Cancelled("Training was cancelled"))
-                                   : std::current_exception());
+  } catch (const Error& error) {
+    // Whoever was told to stop sees the others go and its own calls given up: neither is the cause.
+    bool isSymptom = error.kind() == ErrorKind::kPeerLost || error.kind() == ErrorKind::kCancelled;
+    fail(isSymptom && cancellation_.cancelled() ? std::make_exception_ptr(Cancelled("Training was cancelled"))
+                                                : std::current_exception());
   } catch (const std::bad_alloc&) {
     fail(std::make_exception_ptr(ResourceError("Out of memory while training: lower batchSize")));
   } catch (...) {
@@ -113,6 +115,8 @@ void Trainer::finishIngest() {
   }
   rowsChanged_.notify_all();
 }
+
+Json Trainer::poll(std::chrono::milliseconds wait) { return progress_.poll(wait, log_, trace_); }
 
 std::string Trainer::weights() {
   check(finished_, "Weights were asked for before training was finished");

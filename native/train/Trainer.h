@@ -30,6 +30,8 @@ class Trainer {
 
   // What this rank tells the others; empty for a single worker.
   std::string address();
+  // Before `connect` or `start`: fills the profile, which must outlive the trainer.
+  void profileInto(StepProfile& profile) { profile_ = &profile; }
   // Waits till all are connected, then starts the compute thread.
   void connect(const std::vector<std::string>& addresses);
   // The same with a communicator that is connected already, and steps of the caller's choice: for tests and tools.
@@ -39,8 +41,8 @@ class Trainer {
   void ingest(void* arrowArray, int partition, int64_t firstRow);
   void finishIngest();
 
-  Json poll(std::chrono::milliseconds wait) { return progress_.poll(wait, log_, trace_); }
-  std::string weights();  // after the state "finished"
+  Json poll(std::chrono::milliseconds wait);  // as Progress::poll
+  std::string weights();                      // after the state "finished"
   void cancel();
 
  private:
@@ -58,6 +60,7 @@ class Trainer {
   Log log_;
   Trace trace_;
   Progress progress_;
+  StepProfile* profile_ = nullptr;
   std::unique_ptr<comm::GlooConnector> connector_;
   std::unique_ptr<comm::Communicator> communicator_;
   std::mutex mutex_;

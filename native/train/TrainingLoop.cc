@@ -51,7 +51,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       tail_(gradients_.all().last(tailFloats(context_.task))),
       reducer_(context_.communicator, timeout_),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
-                             {batchSize_, true, context_.task.training.seed, context_.profile, &reducer_})),
+                             {batchSize_, true, context_.task.training.seed,
+                              context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_})),
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
@@ -70,6 +71,7 @@ TrainingLoop::TrainingLoop(LoopContext context)
       ones_(objective_.numOutputs(), 1.0),
       noInputs_(context_.task.graph.inputs().size(), nullptr),
       warnedOf_(objective_.numOutputs(), false) {
+  if (context_.profile != nullptr && context_.profile->tracesLayers) context_.profile->plan.trace = &context_.trace;
   ArenaLayout layout = context_.task.graph.parameters().layout();
   const auto& parameters = context_.task.graph.parameters().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -149,7 +151,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     tail_.write(sums_, next_);
     comm_.submit(gradients_.all());
     if (batch != nullptr) batches_.pop();
-    comm_.wait();
+    waitForReduction();
     ++steps;
     tail_.read(sums_, next_);
     checkFinite(epoch, steps);
@@ -169,17 +171,36 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   warnOfConstantOutputs(metricSums_, "training", epoch);
   std::optional<Measures> validation = evaluate(epoch);
   updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
-  context_.progress.epochDone({.epoch = epoch,
-                               .training = training,
-                               .validation = validation,
-                               .learningRate = learningRate_,
-                               .samples = totals_.rows,
-                               .steps = steps,
-                               .seconds = trainSeconds,
-                               .waitSeconds = times.waitSeconds,
-                               .assembleSeconds = times.assembleSeconds,
-                               .computeSeconds = std::exchange(computeSeconds_, 0.0),
-                               .allreduceSeconds = comm_.takeSeconds()});
+  EpochRecord record{.epoch = epoch,
+                     .training = training,
+                     .validation = validation,
+                     .learningRate = learningRate_,
+                     .samples = totals_.rows,
+                     .steps = steps,
+                     .seconds = trainSeconds,
+                     .waitSeconds = times.waitSeconds,
+                     .assembleSeconds = times.assembleSeconds,
+                     .computeSeconds = gradientSeconds_ + updateSeconds_,
+                     .allreduceSeconds = comm_.takeSeconds()};
+  addToProfile(record);
+  gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
+  context_.progress.epochDone(std::move(record));
+}
+
+void TrainingLoop::waitForReduction() {
+  TraceScope scope(context_.trace, "wait for allreduce", "compute", &reductionSeconds_);
+  comm_.wait();
+}
+
+void TrainingLoop::addToProfile(const EpochRecord& epoch) {
+  if (context_.profile == nullptr) return;
+  StepProfile& profile = *context_.profile;
+  profile.steps += epoch.steps;
+  profile.lossSeconds += lossSeconds_;
+  profile.updateSeconds += updateSeconds_;
+  profile.allreduceSeconds += reductionSeconds_;
+  profile.waitSeconds += epoch.waitSeconds;
+  profile.seconds += epoch.seconds;
 }
 
 void TrainingLoop::describe(const data::Batch* batch, StepHeader& header) const {
@@ -210,13 +231,16 @@ void TrainingLoop::earlierPasses(int64_t epoch) {
 }
 
 void TrainingLoop::computeGradients(const data::Batch* batch, int64_t epoch) {
-  TraceScope scope(context_.trace, "compute", "compute", &computeSeconds_);
+  TraceScope scope(context_.trace, "compute", "compute", &gradientSeconds_);
   if (batch == nullptr) return takePartWithoutRows(epoch);
   bool divides = passes_ == 1;  // else the update does
   double rows = static_cast<double>(batch->numRows);
   plan_->forward(inputOf(*batch, epoch, divides ? rows / static_cast<double>(header_.rows) : rows),
                  nn::Mode::kTraining);
-  objective_.compute(*plan_, *batch, divides ? header_.weights : ones_, own_.losses, metricSums_);
+  {
+    TraceScope loss(context_.trace, "loss", "compute", &lossSeconds_);
+    objective_.compute(*plan_, *batch, divides ? header_.weights : ones_, own_.losses, metricSums_);
+  }
   own_.rows = batch->numRows;
   for (size_t i = 0; i < own_.weights.size(); ++i) own_.weights[i] = batch->targets[i].weightSum;
   sums_ += own_;
@@ -252,7 +276,7 @@ void TrainingLoop::checkFinite(int64_t epoch, int64_t step) const {
 }
 
 void TrainingLoop::updateParameters() {
-  TraceScope scope(context_.trace, "update", "compute", &computeSeconds_);
+  TraceScope scope(context_.trace, "update", "compute", &updateSeconds_);
   double weight = *std::max_element(sums_.weights.begin(), sums_.weights.end());
   if (weight <= 0) return;
   followStatistics();

@@ -13,6 +13,7 @@
 #include "nn/Plan.h"
 #include "train/Objective.h"
 #include "train/Progress.h"
+#include "train/StepProfile.h"
 #include "train/StepTail.h"
 #include "train/TaskSpec.h"
 
@@ -33,7 +34,7 @@ struct LoopContext {
   Progress& progress;
   Trace& trace;
   StepRowsOfEpoch stepRows;        // empty: by the task's seed and shuffle
-  nn::Profile* profile = nullptr;  // of the training plan
+  StepProfile* profile = nullptr;  // to be filled, or null
   Log* log = nullptr;              // for warnings, or null
 };
 
@@ -73,7 +74,10 @@ class TrainingLoop {
   void checkFinite(int64_t epoch, int64_t step) const;
   void updateParameters();
   void followStatistics();
+  void waitForReduction();
   void addPenalty(Measures& measures) const;
+  // Hands the epoch's times to the profile, when there is one.
+  void addToProfile(const EpochRecord& epoch);
   Measures measured(const StepSums& sums, std::span<double> metricSums);
   std::optional<Measures> evaluate(int64_t epoch);
   void checkEqualParameters(int64_t epoch);
@@ -115,7 +119,11 @@ class TrainingLoop {
   double penalties_ = 0;     // of the epoch: regularisation loss times rows
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
-  double computeSeconds_ = 0;
+  // Of the epoch.
+  double gradientSeconds_ = 0;  // forward, loss and backward
+  double lossSeconds_ = 0;
+  double updateSeconds_ = 0;
+  double reductionSeconds_ = 0;  // waited for reductions
 };
 
 }  // namespace bloomery::train

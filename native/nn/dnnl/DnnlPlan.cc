@@ -162,22 +162,30 @@ class GraphPlanner {
   std::vector<bool> planned_;                // also nodes whose work another one does
 };
 
-// Adds the time till its end to a layer's; does nothing without a profile.
+// Adds the time till its end to a layer's, and traces it; does nothing without a profile.
 class Stopwatch {
  public:
-  Stopwatch(Profile* profile, size_t layer, double LayerTimes::* seconds)
-      : sum_(profile == nullptr ? nullptr : &(profile->layers[layer].*seconds)) {
-    if (sum_ != nullptr) start_ = Clock::now();
+  Stopwatch(Profile* profile, size_t layer, double LayerTimes::* seconds, std::string LayerTimes::* span)
+      : profile_(profile) {
+    if (profile == nullptr) return;
+    sum_ = &(profile->layers[layer].*seconds);
+    name_ = (profile->layers[layer].*span).c_str();
+    start_ = Clock::now();
   }
   ~Stopwatch() {
-    if (sum_ != nullptr) *sum_ += std::chrono::duration<double>(Clock::now() - start_).count();
+    if (profile_ == nullptr) return;
+    Clock::time_point end = Clock::now();
+    *sum_ += std::chrono::duration<double>(end - start_).count();
+    if (profile_->trace != nullptr) profile_->trace->record(name_, "compute", start_, end);
   }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  double* sum_;
+  using Clock = Trace::Clock;
+  Profile* profile_;
+  double* sum_ = nullptr;
+  const char* name_ = nullptr;
   Clock::time_point start_;
 };
 
@@ -188,11 +196,7 @@ class DnnlPlan final : public Plan {
         outputs_(GraphPlanner(graph, builder_).plan()),
         steps_(builder_.takeSteps()),
         profile_(options.profile) {
-    if (profile_ != nullptr && profile_->layers.empty()) {
-      for (const Node& node : graph.nodes()) {
-        profile_->layers.push_back({node.name, node.kind, network::flopsOf(node.layer, node.input, node.output)});
-      }
-    }
+    if (profile_ != nullptr) profile_->open(graph, options.batchSize, options.training);
     builder_.buffers().allocate();
     memoryBytes_ = builder_.buffers().bytes();
     for (const Edge& output : outputs_) {
@@ -207,11 +211,13 @@ class DnnlPlan final : public Plan {
     check(batch.numRows <= batchSize(), "More rows than the plan takes: ", batch.numRows, ", plan: ", batchSize());
     batch_ = batch;
     Pass pass{stream_, batch_, mode};
+    bool validates = builder_.options().training && mode == Mode::kInference;
+    Profile* profile = validates ? nullptr : profile_;
     for (auto& planned : steps_) {
-      Stopwatch watch(profile_, planned.owner, &LayerTimes::forwardSeconds);
+      Stopwatch watch(profile, planned.owner, &LayerTimes::forwardSeconds, &LayerTimes::forwardSpan);
       planned.step->forward(pass);
     }
-    if (profile_ != nullptr) ++profile_->forwardPasses;
+    if (profile != nullptr) ++profile->forwardPasses;
     for (size_t i = 0; i < outputs_.size(); ++i) logits_[i].data = dataOf(outputs_[i].value);
   }
 
@@ -223,7 +229,7 @@ class DnnlPlan final : public Plan {
     Pass pass{stream_, batch_, Mode::kTraining};
     if (profile_ != nullptr) ++profile_->backwardPasses;
     for (auto planned = steps_.rbegin(); planned != steps_.rend(); ++planned) {
-      Stopwatch watch(profile_, planned->owner, &LayerTimes::backwardSeconds);
+      Stopwatch watch(profile_, planned->owner, &LayerTimes::backwardSeconds, &LayerTimes::backwardSpan);
       planned->step->backward(pass);
       for (const auto& [from, to] : planned->addends) {
         addArrays(dataOf(to), dataOf(from), nullptr, numFloats(from), dataOf(to));

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 #include "nn/Loss.h"
 

@@ -1,4 +1,5 @@
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Names.h"
 #include "nn/metrics/Metrics.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/Json.h"
+#include "base/JsonValue.h"
 #include "base/Random.h"
 
 namespace bloomery {

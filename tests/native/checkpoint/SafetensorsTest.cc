@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "base/Error.h"
-#include "base/Json.h"
 #include "base/JsonMutator.h"
 #include "base/Random.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/Json.h"
+#include "base/JsonValue.h"
 #include "network/Graph.h"
 #include "tensor/Arena.h"
 

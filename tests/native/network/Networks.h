@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/JsonValue.h"
 #include "network/Graph.h"
 
 namespace bloomery::network {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/JsonValue.h"
 #include "network/Networks.h"
 
 namespace bloomery::network {

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Random.h"
 #include "nn/Softmax.h"
 #include "nn/TestNetwork.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -128,16 +129,22 @@ TEST(DnnlPlanMemoryTest, inferenceFoldsBatchNormalizationIntoTheLayerBefore) {
 TEST(DnnlPlanTest, profileTellsWhereTheTimeWent) {
   TestNetwork network(kSmall, 3);
   Profile profile;
+  Trace trace;
+  profile.trace = &trace;
   PlanOptions options = network.options(3);
   options.profile = &profile;
   auto plan = makeDnnlPlan(network.graph, network.parameters, &network.gradients, options);
   for (int i = 0; i < 2; ++i) trainStep(*plan, network);
+  plan->forward(network.batch(), Mode::kInference);  // as validation does, which is none of a step's time
   ASSERT_EQ(profile.layers.size(), network.graph.nodes().size());
   EXPECT_EQ(profile.forwardPasses, 2);
   EXPECT_EQ(profile.backwardPasses, 2);
   EXPECT_EQ(profile.layers[1].name, "conv2d");
   EXPECT_GT(profile.layers[1].forwardSeconds, 0);
   EXPECT_GT(profile.layers[1].backwardSeconds, 0);
+  auto spans = trace.drain();
+  auto isBackward = [](const TraceSpan& span) { return std::string(span.name) == "conv2d backward"; };
+  EXPECT_EQ(std::ranges::count_if(spans, isBackward), 2);
 }
 
 TEST(DnnlPlanTest, mnistCnnHasItsParameterCount) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/Json.h"
+#include "base/JsonValue.h"
 #include "nn/CrossEntropy.h"
 #include "nn/Plan.h"
 

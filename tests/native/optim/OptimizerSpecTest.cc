@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "optim/Optimizer.h"
 
 namespace bloomery::optim {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 
 namespace bloomery::optim {
 

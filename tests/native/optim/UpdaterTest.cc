@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Random.h"
 
 namespace bloomery::optim {
@@ -214,13 +215,13 @@ TEST(UpdaterTest, goesOnFromItsState) {
   Training first(spec), second(spec);
   for (uint64_t key : {2, 3, 4}) first.step(key);
   for (double loss : {1.0, 1.0}) first.updater.epochEnded({loss, {}});
-  UpdaterState from = first.updater.state(), to = second.updater.state();
-  ASSERT_EQ(from.arenas.size(), numStateArenas(read(spec)));
-  for (size_t i = 0; i < from.arenas.size(); ++i) {
-    EXPECT_EQ(from.arenas[i].name, to.arenas[i].name);
-    std::ranges::copy(from.arenas[i].values, to.arenas[i].values.begin());
+  auto from = first.updater.arenas(), to = second.updater.arenas();
+  ASSERT_EQ(from.size(), numStateArenas(read(spec)));
+  for (size_t i = 0; i < from.size(); ++i) {
+    EXPECT_EQ(from[i].name, to[i].name);
+    std::ranges::copy(from[i].values, to[i].values.begin());
   }
-  second.updater.restore(parseJson(from.counters.dump(), "state"));
+  second.updater.restore(parseJson(first.updater.counters().dump(), "state"));
   std::ranges::copy(first.parameters.all(), second.parameters.all().begin());
   for (Training* training : {&first, &second}) {
     training->step(5);

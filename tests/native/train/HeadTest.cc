@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "train/Columns.h"
 #include "train/Objective.h"
 

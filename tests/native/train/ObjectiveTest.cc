@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/JsonValue.h"
 #include "train/StepTail.h"
 
 namespace bloomery::train {

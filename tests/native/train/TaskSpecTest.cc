@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/JsonValue.h"
 #include "train/Describe.h"
 #include "train/Workers.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/Error.h"
+#include "base/JsonValue.h"
 #include "base/Random.h"
 #include "comm/local/LocalGroup.h"
 #include "train/ComputeThreads.h"

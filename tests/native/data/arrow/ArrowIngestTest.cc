@@ -3,7 +3,6 @@
 #include <arrow/api.h>
 #include <arrow/c/abi.h>
 #include <arrow/c/bridge.h>
-#include <arrow/json/from_string.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,25 +10,10 @@
 
 #include "base/Error.h"
 #include "data/Formats.h"
+#include "data/arrow/Batches.h"
 
 namespace bloomery::data {
 namespace {
-
-struct Column {
-  std::string name;
-  std::shared_ptr<arrow::DataType> type;
-  std::string json;
-};
-
-std::shared_ptr<arrow::RecordBatch> batchOf(const std::vector<Column>& columns) {
-  arrow::FieldVector fields;
-  arrow::ArrayVector arrays;
-  for (const Column& column : columns) {
-    fields.push_back(arrow::field(column.name, column.type));
-    arrays.push_back(arrow::json::ArrayFromJSONString(column.type, column.json).ValueOrDie());
-  }
-  return arrow::RecordBatch::Make(arrow::schema(fields), arrays.empty() ? 0 : arrays[0]->length(), arrays);
-}
 
 // Hands a batch over as the JVM does; whatever happens, both structs must be released afterwards.
 void handOver(ArrowIngest& ingest, const arrow::RecordBatch& batch, int partition = 3, int64_t firstRow = 4710) {

@@ -58,25 +58,25 @@ def by_batch(program: str, name: str) -> dict:
     loss = "mse" if name.startswith("solar") else "categorical_crossentropy"
     runs = [(make(), optimizer, loss, batch, threads) for batch in batches for threads in (1, 2)]
     measured = speeds(program, runs)
-    print(f"{name}: time per sample over the batch size")
+    print(f"{name}: time per sample over the batch size", flush=True)
     print(f"  {'batch':>6}{'1 thread':>12}{'2 threads':>12}{'scaling':>9}")
     rows = []
     for number, batch in enumerate(batches):
         one, two = measured[2 * number], measured[2 * number + 1]
         rows.append({"batch": batch, "oneThread": 1e6 / one, "twoThreads": 1e6 / two})
-        print(f"  {batch:>6}{1e6 / one:>9.1f} us{1e6 / two:>9.1f} us{two / one:>9.2f}")
+        print(f"  {batch:>6}{1e6 / one:>9.1f} us{1e6 / two:>9.1f} us{two / one:>9.2f}", flush=True)
     return {"name": name, "rows": rows, "worst": cliff([row["oneThread"] for row in rows])}
 
 
 def by_depth(program: str, name: str, make, batch: int) -> dict:
     measured = speeds(program, [(make(depth), "sgd", "mse", batch, 2) for depth in DEPTHS])
-    print(f"{name}, batch {batch}: time per step over the depth, 2 threads")
+    print(f"{name}, batch {batch}: time per step over the depth, 2 threads", flush=True)
     print(f"  {'layers':>6}{'step':>12}{'per layer':>12}")
     rows = []
     for depth, speed in zip(DEPTHS, measured, strict=True):
         step = batch / speed * 1e6
         rows.append({"layers": depth, "step": step, "perLayer": step / depth})
-        print(f"  {depth:>6}{step:>9.0f} us{step / depth:>9.1f} us")
+        print(f"  {depth:>6}{step:>9.0f} us{step / depth:>9.1f} us", flush=True)
     return {"name": name, "rows": rows, "worst": cliff([row["perLayer"] for row in rows])}
 
 

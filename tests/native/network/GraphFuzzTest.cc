@@ -46,11 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, GraphFuzz,
                                          Source{"captioning", 1000}, Source{"solar-cnn", 500},
                                          Source{"solar-mlp-10", 500}, Source{"cifar-resnet56v2", 60},
                                          Source{"fish-resnet34", 60}),
-                         [](const auto& test) {
-                           std::string name = test.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& test) { return testName(test.param.name); });
 
 }  // namespace
 }  // namespace bloomery::network

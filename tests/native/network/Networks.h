@@ -1,6 +1,7 @@
 // Networks for the tests, as the builders write them.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "base/JsonValue.h"
@@ -24,6 +25,12 @@ inline Graph graphOf(const std::string& json) { return Graph::fromJson(parseJson
 // A network of an Input of this shape and then these layers.
 inline std::string networkOf(const std::string& shape, const std::string& layers) {
   return R"({"layers": [{"kind": "Input", "shape": )" + shape + "}, " + layers + "]}";
+}
+
+// The name of a network as GoogleTest takes it.
+inline std::string testName(std::string network) {
+  std::replace(network.begin(), network.end(), '-', '_');
+  return network;
 }
 
 }  // namespace bloomery::network

@@ -7,6 +7,7 @@
 
 #include "comm/local/LocalGroup.h"
 #include "golden/Fixture.h"
+#include "network/Networks.h"
 #include "nn/CountingAllocator.h"
 #include "train/ComputeThreads.h"
 #include "train/TrainingLoop.h"
@@ -104,11 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, AllocationTest,
                                          Reference{"solar-cnn", kSquares},
                                          Reference{"every-kind",
                                                    R"({"scores": "categorical_crossentropy", "dense": "mse"})"}),
-                         [](const auto& test) {
-                           std::string name = test.param.network;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& test) { return network::testName(test.param.network); });
 
 }  // namespace
 }  // namespace bloomery::train

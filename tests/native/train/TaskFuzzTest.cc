@@ -7,6 +7,7 @@
 #include "base/Error.h"
 #include "base/JsonMutator.h"
 #include "golden/Fixture.h"
+#include "network/Networks.h"
 #include "nn/Plan.h"
 #include "train/ComputeThreads.h"
 #include "train/Describe.h"
@@ -94,11 +95,7 @@ constexpr const char* kOneHead = R"({"loss": "categorical_crossentropy", "metric
 
 INSTANTIATE_TEST_SUITE_P(Networks, TaskFuzz,
                          testing::Values(Source{"every-kind", kTwoHeads, 300}, Source{"mnist-cnn", kOneHead, 100}),
-                         [](const auto& test) {
-                           std::string name = test.param.network;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& test) { return network::testName(test.param.network); });
 
 }  // namespace
 }  // namespace bloomery::train

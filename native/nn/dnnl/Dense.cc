@@ -8,12 +8,15 @@ namespace {
 using DataType = dnnl::memory::data_type;
 using Tag = dnnl::memory::format_tag;
 
-// Three matrix products on the canonical kernel [in, out], which need no reorder at all. Measured for 9216 x 128 at
-// batch 96 on one AVX-512 and one AVX2 core: as fast as inner products in oneDNN's own weight layout, whose reorders of
-// 4.7 MB come on top.
+// From this many rows on the products with the kernel want it in oneDNN's own layout, in which they are up to half as
+// fast again, and a reorder at each pass, since the optimizer has changed it, is a small part of them.
+constexpr int64_t kManyRows = 512;
+
+// Three matrix products. With few rows they take the canonical kernel [in, out] as it is: measured for 9216 x 128 at
+// batch 96 on one AVX-512 and one AVX2 core, as fast as in oneDNN's own layout, whose reorders of 4.7 MB come on top.
 class DenseStep final : public Step {
  public:
-  DenseStep(Operation forward, std::vector<Operation> backward, int64_t batchSize, int64_t units,
+  DenseStep(std::vector<Operation> forward, std::vector<Operation> backward, int64_t batchSize, int64_t units,
             dnnl::memory outputGradient, dnnl::memory biasGradient)
       : forward_(std::move(forward)),
         backward_(std::move(backward)),
@@ -22,7 +25,9 @@ class DenseStep final : public Step {
         outputGradient_(std::move(outputGradient)),
         biasGradient_(std::move(biasGradient)) {}
 
-  void forward(const Pass& pass) override { forward_.run(pass.stream); }
+  void forward(const Pass& pass) override {
+    for (const Operation& operation : forward_) operation.run(pass.stream);
+  }
 
   void backward(const Pass& pass) override {
     if (biasGradient_) {
@@ -32,11 +37,15 @@ class DenseStep final : public Step {
   }
 
  private:
-  Operation forward_;
-  std::vector<Operation> backward_;
+  std::vector<Operation> forward_, backward_;
   int64_t batchSize_, units_;
   dnnl::memory outputGradient_, biasGradient_;  // [batch, units], [units]; empty when there is none
 };
+
+// The layout that a product with the kernel asks for.
+dnnl::memory::desc wanted(const dnnl::memory::desc& kernel, int64_t rows) {
+  return rows < kManyRows ? kernel : dnnl::memory::desc(kernel.get_dims(), DataType::f32, Tag::any);
+}
 
 }  // namespace
 
@@ -62,16 +71,18 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
   dnnl::primitive_attr attributes = builder.attributes();
   Ending ending = planEnding(site, PlanBuilder::matrix(1, units), builder);
   attributes.set_post_ops(ending.operations);
-  dnnl::matmul::primitive_desc forwardDesc(builder.engine(), inputRows.get_desc(), kernelDesc, biasDesc,
+  std::vector<Operation> forward, backward;
+  dnnl::matmul::primitive_desc forwardDesc(builder.engine(), inputRows.get_desc(), wanted(kernelDesc, rows), biasDesc,
                                            outputRows.get_desc(), attributes);
-  Arguments arguments = {{DNNL_ARG_SRC, inputRows},
-                         {DNNL_ARG_WEIGHTS, builder.parameter(node, 0, kernelDesc)},
-                         {DNNL_ARG_DST, outputRows}};
+  Arguments arguments = {
+      {DNNL_ARG_SRC, inputRows},
+      {DNNL_ARG_WEIGHTS,
+       builder.as(forwardDesc.weights_desc(), builder.parameter(node, 0, kernelDesc), Phase::kForward, forward)},
+      {DNNL_ARG_DST, outputRows}};
   if (useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder.parameter(node, 1, biasDesc));
   arguments.insert(arguments.end(), ending.arguments.begin(), ending.arguments.end());
-  Operation forward = builder.operation(Phase::kForward, forwardDesc, std::move(arguments));
+  forward.push_back(builder.operation(Phase::kForward, forwardDesc, std::move(arguments)));
 
-  std::vector<Operation> backward;
   dnnl::memory biasGradient, gradientRows;
   if (output.gradient) gradientRows = asRows(output.gradient, units);
   if (builder.trains(node)) {
@@ -89,12 +100,13 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
     // Input gradient [rows, in] = output gradient [rows, out] x transposed kernel [out, in].
     dnnl::memory inputGradientRows = asRows(input.gradient, inputs);
     dnnl::memory::desc transposedKernel({units, inputs}, DataType::f32, Tag::ba);
-    dnnl::matmul::primitive_desc inputGradient(builder.engine(), gradientRows.get_desc(), transposedKernel,
+    dnnl::matmul::primitive_desc inputGradient(builder.engine(), gradientRows.get_desc(), wanted(transposedKernel, rows),
                                                inputGradientRows.get_desc(), builder.attributes());
-    backward.push_back(builder.operation(Phase::kBackward, inputGradient,
-                                         {{DNNL_ARG_SRC, gradientRows},
-                                          {DNNL_ARG_WEIGHTS, builder.parameter(node, 0, transposedKernel)},
-                                          {DNNL_ARG_DST, inputGradientRows}}));
+    dnnl::memory kernel = builder.as(inputGradient.weights_desc(), builder.parameter(node, 0, transposedKernel),
+                                     Phase::kBackward, backward);
+    backward.push_back(builder.operation(
+        Phase::kBackward, inputGradient,
+        {{DNNL_ARG_SRC, gradientRows}, {DNNL_ARG_WEIGHTS, kernel}, {DNNL_ARG_DST, inputGradientRows}}));
   }
   builder.add(
       std::make_unique<DenseStep>(std::move(forward), std::move(backward), rows, units, gradientRows, biasGradient),

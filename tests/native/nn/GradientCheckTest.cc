@@ -49,6 +49,7 @@ double lossOf(Plan& plan, const TestNetwork& network) {
 
 TEST_P(GradientCheckTest, gradientIsTheSlopeOfTheLoss) {
   constexpr float kStep = 1.0f / 1024;
+  constexpr size_t kElements = 300;
   TestNetwork network(GetParam().layers, 4, 5);
   auto plan = makeReferencePlan(network.graph, network.parameters, &network.gradients, network.options(4));
   StepResult result = trainStep(*plan, network);
@@ -56,8 +57,9 @@ TEST_P(GradientCheckTest, gradientIsTheSlopeOfTheLoss) {
   for (size_t index = 0; index < network.layout.slices().size(); ++index) {
     const Slice& slice = network.layout.slices()[index];
     if (!network.graph.parameters().parameters()[index].trainable) continue;
-    size_t numCounted = 0;
-    for (size_t i = slice.offset; i < slice.offset + slice.size; ++i) {
+    // Of large parameters some elements, spread over all of it.
+    size_t stride = slice.size / kElements + 1, numLooked = 0, numCounted = 0;
+    for (size_t i = slice.offset; i < slice.offset + slice.size; i += stride, ++numLooked) {
       float& parameter = network.parameters.all()[i];
       float original = parameter;
       parameter = original + kStep;
@@ -70,7 +72,7 @@ TEST_P(GradientCheckTest, gradientIsTheSlopeOfTheLoss) {
       ++numCounted;
       EXPECT_NEAR(result.gradients[i], (above + below) / 2, 0.6 * kink) << slice.name << "[" << i - slice.offset << "]";
     }
-    EXPECT_GE(numCounted, slice.size * 3 / 4) << slice.name;
+    EXPECT_GE(numCounted, numLooked * 3 / 4) << slice.name;
   }
 }
 

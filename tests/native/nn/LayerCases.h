@@ -27,6 +27,9 @@ inline std::vector<LayerCase> layerCases() {
   auto activation = [](const std::string& name) { return "{'kind': 'Activation', 'function': '" + name + "'}, "; };
   std::vector<LayerCase> cases = {
       {"denseOnSteps", input("4, 5") + "{'kind': 'Dense', 'units': 3, 'activation': 'relu'}, " + head},
+      {"denseOnManyRows", input("180, 5") + "{'kind': 'Dense', 'units': 17, 'activation': 'relu'}, {'kind': 'Dense', "
+                                            "'units': 7}, {'kind': 'GlobalAveragePool1D'}, "
+                                            "{'kind': 'Dense', 'units': 3}]"},
       {"convDilated",
        input("7, 8, 2") + "{'kind': 'Conv2D', 'filters': 3, 'kernelSize': [3, 2], 'dilationRate': 2}, " + head},
       {"convDilatedSame",

@@ -25,6 +25,7 @@ Batcher::Batcher(const RowStore& rows, ClassWeights classWeights)
 void Batcher::assemble(std::span<const int64_t> rows, Batch& batch) const {
   check(rows.size() <= static_cast<size_t>(batch.capacity), "Batch of ", rows.size(), " rows into ", batch.capacity);
   batch.numRows = static_cast<int64_t>(rows.size());
+  auto lock = rows_.readLock();
   for (size_t i = 0; i < rows.size(); ++i) {
     check(rows[i] >= 0 && rows[i] < rows_.numRows(), "No such row: ", rows[i], " of ", rows_.numRows());
     batch.rowIds[i] = rows_.rowId(rows[i]);

@@ -1,6 +1,6 @@
 #include "data/Prefetcher.h"
 
-#include <chrono>
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -17,6 +17,7 @@ namespace {
 
 // A cancellation does not notify, so waits look at it this often.
 constexpr auto kCancellationInterval = std::chrono::milliseconds(20);
+constexpr auto kForever = std::chrono::milliseconds::max();
 
 }  // namespace
 
@@ -24,7 +25,7 @@ struct Prefetcher::State {
   State(const RowStore& rows, int64_t batchSize, int depth, const Cancellation& cancellation, Trace& trace,
         ClassWeights classWeights);
   void run();
-  Batch* waitFor(size_t index);
+  std::optional<Batch*> waitFor(size_t index, std::chrono::milliseconds patience);
 
   const RowStore& rows;
   Batcher batcher;
@@ -70,14 +71,19 @@ void Prefetcher::State::run() {
     std::exception_ptr failure;
     size_t numRows = 0;
     double seconds = 0;
+    bool isReady = false;
     try {
-      TraceScope scope(trace, "assemble", "prefetch", &seconds);
-      numRows = source.next(stepRows);
-      batcher.assemble(std::span(stepRows).first(numRows), batch);
+      isReady = source.awaitNext();
+      if (isReady) {
+        TraceScope scope(trace, "assemble", "prefetch", &seconds);
+        numRows = source.next(stepRows);
+        batcher.assemble(std::span(stepRows).first(numRows), batch);
+      }
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
+    if (!isReady && failure == nullptr) continue;
     times.assembleSeconds += seconds;
     if (failure != nullptr) error = failure;
     if (failure != nullptr || numRows == 0) steps.reset();
@@ -86,13 +92,17 @@ void Prefetcher::State::run() {
   }
 }
 
-Batch* Prefetcher::State::waitFor(size_t index) {
+std::optional<Batch*> Prefetcher::State::waitFor(size_t index, std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex);
   auto ready = [&] { return count > index || steps == nullptr; };
   cancellation.throwIfCancelled();
   if (!ready()) {
     TraceScope scope(trace, "wait for data", "compute", &times.waitSeconds);
-    while (!changed.wait_for(lock, kCancellationInterval, ready)) cancellation.throwIfCancelled();
+    for (auto left = patience; !ready() && left.count() > 0; left -= kCancellationInterval) {
+      changed.wait_for(lock, std::min(left, kCancellationInterval), ready);
+      cancellation.throwIfCancelled();
+    }
+    if (!ready()) return std::nullopt;
   }
   if (count > index) return &ring[(first + index) % ring.size()];
   if (error != nullptr) std::rethrow_exception(error);
@@ -124,9 +134,17 @@ void Prefetcher::startEpoch(std::unique_ptr<StepRows> steps) {
   state_->changed.notify_all();
 }
 
-Batch* Prefetcher::peek() { return state_->waitFor(0); }
+Batch* Prefetcher::peek() { return *state_->waitFor(0, kForever); }
 
-Batch* Prefetcher::peekSecond() { return state_->waitFor(1); }
+Batch* Prefetcher::peekSecond() { return *state_->waitFor(1, kForever); }
+
+std::optional<Batch*> Prefetcher::peekWithin(std::chrono::milliseconds patience) {
+  return state_->waitFor(0, patience);
+}
+
+std::optional<Batch*> Prefetcher::peekSecondWithin(std::chrono::milliseconds patience) {
+  return state_->waitFor(1, patience);
+}
 
 void Prefetcher::pop() {
   {

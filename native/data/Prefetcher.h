@@ -2,7 +2,9 @@
 // them in order. An exception on the prefetch thread is rethrown by `peek` once the batches before it are taken.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "base/Cancellation.h"
 #include "base/Trace.h"
@@ -18,7 +20,7 @@ struct PrefetchTimes {
 
 class Prefetcher {
  public:
-  // Everything given by reference is borrowed. Rows may be added to the store till the first epoch starts.
+  // Everything given by reference is borrowed. Steps tell of rows only that were published.
   Prefetcher(const RowStore& rows, int64_t batchSize, int depth, const Cancellation& cancellation, Trace& trace,
              ClassWeights classWeights = {});
   ~Prefetcher();  // ends and joins the thread
@@ -31,6 +33,9 @@ class Prefetcher {
   Batch* peek();
   // The batch after that one, likewise: what the header of the next step speaks of.
   Batch* peekSecond();
+  // Both for whoever cannot wait long: nothing when it is not assembled in time.
+  std::optional<Batch*> peekWithin(std::chrono::milliseconds patience);
+  std::optional<Batch*> peekSecondWithin(std::chrono::milliseconds patience);
   // Gives the first batch's buffer back.
   void pop();
 

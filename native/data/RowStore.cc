@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "base/Error.h"
 
@@ -49,24 +50,42 @@ void RowStore::layOut() {
 
 void RowStore::settleTarget(size_t target, bool isClass) {
   if (format_.targets.at(target).isClass == isClass) return;
-  check(numRows_ == 0, "Target changes after rows were added: ", target);
+  check(numRows() == 0, "Target changes after rows were added: ", target);
   format_.targets[target].isClass = isClass;
   chunks_.clear();
   layOut();
 }
 
 void RowStore::append(uint64_t rowId, float weight) {
-  int64_t row = numRows_;
+  int64_t row = numRows();
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
-  numRows_ = row + 1;
+  numRows_.store(row + 1, std::memory_order_relaxed);
   *reinterpret_cast<uint64_t*>(place(row, rowId_)) = rowId;
   *reinterpret_cast<float*>(place(row, weight_)) = weight;
 }
 
 std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {
   append(rowId, weight);
-  setLabel(numRows_ - 1, 0, label);
-  return features(numRows_ - 1);
+  setLabel(numRows() - 1, 0, label);
+  return features(numRows() - 1);
+}
+
+void RowStore::publish(bool all) {
+  {
+    std::lock_guard lock(arrivalMutex_);
+    arrived_ = {numRows(), all};
+  }
+  arrival_.notify_all();
+}
+
+Arrived RowStore::awaitRows(int64_t count, std::chrono::milliseconds patience) const {
+  std::unique_lock lock(arrivalMutex_);
+  arrival_.wait_for(lock, patience, [&] { return arrived_.all || arrived_.rows >= count; });
+  return arrived_;
+}
+
+bool RowStore::awaitAll(std::chrono::milliseconds patience) const {
+  return awaitRows(std::numeric_limits<int64_t>::max(), patience).all;
 }
 
 void RowStore::addChunk() {
@@ -75,6 +94,7 @@ void RowStore::addChunk() {
     throw ResourceError(
         message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
   }
+  std::lock_guard lock(chunksMutex_);
   chunks_.push_back(std::move(chunk));
 }
 

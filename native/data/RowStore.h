@@ -1,16 +1,26 @@
-// The rows of one worker, column by column, each in its own type: a uint8 image stays one byte a pixel. Filled by the
-// ingesting thread, then read by the prefetch thread. Rows lie in fixed chunks of about 1 MiB, which are also the
-// blocks of an Order, and never move.
+// The rows of one worker, column by column, each in its own type: a uint8 image stays one byte a pixel. One thread, the
+// ingesting one, appends; meanwhile the prefetch thread may read, under `readLock`, rows that were published. Rows lie
+// in fixed chunks of about 1 MiB, which are also the blocks of an Order, and never move.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "data/RowFormat.h"
 
 namespace bloomery::data {
+
+// What readers may count on while rows still come.
+struct Arrived {
+  int64_t rows = 0;
+  bool all = false;  // no more will come
+};
 
 class RowStore {
  public:
@@ -27,8 +37,17 @@ class RowStore {
   // Forgets the rows and keeps the memory for the next ones.
   void clear() { numRows_ = 0; }
 
+  // The ingesting thread says that all rows appended so far are filled, and that no more will come.
+  void publish() { publish(false); }
+  void finish() { publish(true); }
+  // Any thread: waits till so many rows are published or all have come, at most as long as it has patience.
+  Arrived awaitRows(int64_t count, std::chrono::milliseconds patience) const;
+  bool awaitAll(std::chrono::milliseconds patience) const;
+  // To be held while rows are read on another thread than the ingesting one.
+  std::unique_lock<std::mutex> readLock() const { return std::unique_lock(chunksMutex_); }
+
   const RowFormat& format() const { return format_; }
-  int64_t numRows() const { return numRows_; }
+  int64_t numRows() const { return numRows_.load(std::memory_order_relaxed); }
   int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
   size_t memoryBytes() const { return chunks_.size() * chunkBytes_; }
 
@@ -66,14 +85,20 @@ class RowStore {
   }
   void layOut();
   void addChunk();
+  void publish(bool all);
 
   RowFormat format_;
   int64_t rowsPerBlock_ = 1;
   std::vector<Column> features_, targets_;  // by input and by output
   Column rowId_, weight_;
   size_t chunkBytes_ = 0;
+  mutable std::mutex chunksMutex_;  // the ingesting thread, which alone changes the chunks, reads them without it
   std::vector<Chunk> chunks_;
-  int64_t numRows_ = 0;
+  std::atomic<int64_t> numRows_ = 0;  // with those that are not published yet
+
+  mutable std::mutex arrivalMutex_;
+  mutable std::condition_variable arrival_;
+  Arrived arrived_;
 };
 
 }  // namespace bloomery::data

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -48,7 +47,6 @@ class Trainer {
  private:
   void compute(const StepRowsOfEpoch& stepRows);
   void fail(std::exception_ptr failure);
-  bool waitForRows();
 
   TaskSpec task_;
   ArenaLayout layout_;
@@ -64,8 +62,6 @@ class Trainer {
   std::unique_ptr<comm::GlooConnector> connector_;
   std::unique_ptr<comm::Communicator> communicator_;
   std::mutex mutex_;
-  std::condition_variable rowsChanged_;
-  bool rowsComplete_ = false;
   std::atomic<bool> finished_{false};
   std::thread thread_;
 };

@@ -152,6 +152,42 @@ TEST_F(PrefetcherTest, cancellationEndsAWait) {
   canceller.join();
 }
 
+TEST_F(PrefetcherTest, tellsWithinItsPatienceThatABatchIsNotThereYet) {
+  RowStore rows(oneClass(DType::kUint8, 4));
+  auto append = [&](uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) std::memset(rows.append(static_cast<uint64_t>(rows.numRows()), 0, 1), 1, 4);
+    rows.publish();
+  };
+  Prefetcher batches(rows, 10, 2, cancellation_, trace_);
+  batches.startEpoch(std::make_unique<StreamedRows>(rows, 10, 1, 5));
+  auto start = Clock::now();
+  EXPECT_FALSE(batches.peekWithin(milliseconds(30)).has_value());
+  EXPECT_GE(secondsSince(start), 0.03);
+  EXPECT_GT(batches.takeTimes().waitSeconds, 0.02);
+  append(15);
+  auto batch = batches.peekWithin(std::chrono::seconds(10));
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ((*batch)->numRows, 10);
+  EXPECT_FALSE(batches.peekSecondWithin(milliseconds(1)).has_value());
+  rows.finish();
+  auto second = batches.peekSecondWithin(std::chrono::seconds(10));
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ((*second)->numRows, 5);
+  batches.pop();
+  batches.pop();
+  EXPECT_EQ(batches.peekWithin(std::chrono::seconds(10)), nullptr);
+  EXPECT_LT(batches.takeTimes().assembleSeconds, 0.02) << "waiting for rows is no work";
+}
+
+TEST_F(PrefetcherTest, endsWhileRowsAreStillToCome) {
+  RowStore rows(oneClass(DType::kUint8, 4));
+  {
+    Prefetcher batches(rows, 10, 2, cancellation_, trace_);
+    batches.startEpoch(std::make_unique<StreamedRows>(rows, 10, 1, 5));
+  }
+  EXPECT_EQ(countNamedThreads(), 0);
+}
+
 TEST_F(PrefetcherTest, measuresWaitsAndWork) {
   std::atomic<int> allowed = 0;
   Prefetcher batches = prefetcher(1, 2);

@@ -60,6 +60,18 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
     assertNothingIsAlive()
   }
 
+  test("rows that take three times stepTimeout to come are waited for, and change nothing") {
+    val slow = udf { (id: Long) => if (id == 599) Thread.sleep(6000); id }
+    val data = Tiny.data(spark)
+    val held = data.withColumn("label", col("label") + (slow(col("id")) - col("id")).cast("int"))
+    val classifier = Tiny.classifier.setNumWorkers(2).setEpochs(2).setStepTimeout(2).setShuffleBuffer(100)
+    val weights = fit(classifier, data).weights.toSeq
+    val model = fit(classifier, held)
+    assert(model.weights.toSeq == weights)
+    assert(model.summary.history.map(_.samples) == Seq(600L, 600L))
+    assert(model.summary.history.head.seconds > 5)
+  }
+
   test("features of every kind train and predict") {
     val data = Tiny.data(spark)
     val bytes = udf { (values: Seq[Float]) =>

@@ -30,6 +30,7 @@ private[bloomery] object TaskJson {
           "label" -> params.getLabelCol,
           "weight" -> column(params, params.weightCol),
           "validation" -> column(params, params.validationIndicatorCol)),
+        "data" -> Json.obj("shuffleBuffer" -> set(params, params.shuffleBuffer)),
         // Each worker puts its own in this place.
         "worker" -> Json.obj(
           "size" -> params.getNumWorkers,

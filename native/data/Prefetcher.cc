@@ -39,6 +39,7 @@ struct Prefetcher::State {
   size_t first = 0;                 // oldest assembled batch
   size_t count = 0;                 // assembled batches that were not taken
   std::unique_ptr<StepRows> steps;  // null: no epoch, or its last batch is assembled
+  bool isNewEpoch = false;          // nothing was assembled of it yet; for the prefetch thread while there are steps
   std::exception_ptr error;
   PrefetchTimes times;
   bool stopping = false;
@@ -73,11 +74,13 @@ void Prefetcher::State::run() {
     double seconds = 0;
     bool isReady = false;
     try {
+      if (std::exchange(isNewEpoch, false)) batcher.beginEpoch(source.order());
       isReady = source.awaitNext();
       if (isReady) {
         TraceScope scope(trace, "assemble", "prefetch", &seconds);
         numRows = source.next(stepRows);
         batcher.assemble(std::span(stepRows).first(numRows), batch);
+        if (numRows == 0) batcher.endEpoch();
       }
     } catch (...) {
       failure = std::current_exception();
@@ -85,6 +88,7 @@ void Prefetcher::State::run() {
     lock.lock();
     if (!isReady && failure == nullptr) continue;
     times.assembleSeconds += seconds;
+    times.readSeconds += batcher.takeReadSeconds();
     if (failure != nullptr) error = failure;
     if (failure != nullptr || numRows == 0) steps.reset();
     if (failure == nullptr && numRows > 0) ++count;
@@ -130,6 +134,7 @@ void Prefetcher::startEpoch(std::unique_ptr<StepRows> steps) {
     if (state_->error != nullptr) std::rethrow_exception(state_->error);
     check(state_->steps == nullptr && state_->count == 0, "The epoch before was not taken to its end");
     state_->steps = std::move(steps);
+    state_->isNewEpoch = true;
   }
   state_->changed.notify_all();
 }

@@ -15,6 +15,7 @@ namespace bloomery::data {
 
 struct PrefetchTimes {
   double assembleSeconds = 0;  // work of the prefetch thread
+  double readSeconds = 0;      // spent reading rows from disk, on whichever thread
   double waitSeconds = 0;      // the compute thread had to wait
 };
 

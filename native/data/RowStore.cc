@@ -1,7 +1,6 @@
 #include "data/RowStore.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 #include "base/Error.h"
@@ -11,21 +10,20 @@ namespace bloomery::data {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
-constexpr size_t kAlignment = 64;
+constexpr size_t kAlignment = 64;  // of columns
 
 size_t roundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
-void RowStore::Free::operator()(std::byte* memory) const { std::free(memory); }
-
-RowStore::RowStore(RowFormat format) : format_(std::move(format)) {
+RowStore::RowStore(RowFormat format, SpillSpace* space) : format_(std::move(format)), space_(space) {
   check(!format_.features.empty(), "Row format has no features");
   for (const FeatureFormat& feature : format_.features) {
     check(feature.count > 0, "Row format has no features: ", feature.count);
   }
   for (const TargetFormat& target : format_.targets) check(target.width > 0, "Target is empty: ", target.width);
   layOut();
+  if (space_ != nullptr) space_->add(*this);
 }
 
 void RowStore::layOut() {
@@ -89,13 +87,26 @@ bool RowStore::awaitAll(std::chrono::milliseconds patience) const {
 }
 
 void RowStore::addChunk() {
-  Chunk chunk(static_cast<std::byte*>(std::aligned_alloc(kAlignment, chunkBytes_)));
-  if (chunk == nullptr) {
+  ChunkMemory memory = space_ == nullptr ? allocateChunk(chunkBytes_) : space_->take(chunkBytes_);
+  if (memory == nullptr) {
     throw ResourceError(
         message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
   }
   std::lock_guard lock(chunksMutex_);
-  chunks_.push_back(std::move(chunk));
+  chunks_.push_back({std::move(memory)});
 }
+
+ChunkMemory RowStore::spillOldest() {
+  check(numSpillable() > 0, "No chunk to spill: ", numRows(), " rows");
+  Chunk& chunk = chunks_[numSpilled_];
+  // Readers may still read it while it is written.
+  SpillSpace::Place written = space_->write({chunk.memory.get(), chunkBytes_});
+  std::lock_guard lock(chunksMutex_);
+  chunk.place = written;
+  ++numSpilled_;
+  return std::move(chunk.memory);
+}
+
+void RowStore::throwOnDisk(int64_t row) { throw InternalError(message("Row is on disk: ", row)); }
 
 }  // namespace bloomery::data

@@ -15,6 +15,8 @@ class StepRows {
   virtual ~StepRows() = default;
   // Whether `next` can be asked. Where rows are still to come it waits a moment for them first.
   virtual bool awaitNext() { return true; }
+  // The order whose rows the steps take one after the other; nullptr: it is not known ahead.
+  virtual const Order* order() const { return nullptr; }
   // Writes at most rows.size() row positions of the next step and returns how many; 0 at the end of the epoch.
   virtual size_t next(std::span<int64_t> rows) = 0;
 };
@@ -23,6 +25,7 @@ class StepRows {
 class OrderedRows : public StepRows {
  public:
   OrderedRows(Order order, int64_t batchSize);
+  const Order* order() const override { return &order_; }
   size_t next(std::span<int64_t> rows) override;
 
  private:
@@ -31,9 +34,9 @@ class OrderedRows : public StepRows {
   int64_t position_ = 0;
 };
 
-// The rows of a store in the order in which they come, while they still do: as they are, or shuffled through a buffer of
-// so many rows. A step is told once every row it could take has come, so that which rows make a step never depends on
-// when they came. The store is borrowed.
+// The rows of a store in the order in which they come, while they still do: as they are, or shuffled through a buffer
+// of so many rows. A step is told once every row it could take has come, so that which rows make a step never depends
+// on when they came. The store is borrowed.
 class StreamedRows : public StepRows {
  public:
   // shuffleBuffer: at least 1, which keeps the order.

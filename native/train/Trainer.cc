@@ -26,8 +26,9 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
     : task_(TaskSpec::parse(task)),
       layout_(task_.graph.parameters().layout()),
       parameters_(layout_),
-      trainingRows_(task_.rowFormat()),
-      validationRows_(task_.rowFormat()),
+      space_(task_.rows.makeSpace()),
+      trainingRows_(task_.rowFormat(), space_.get()),
+      validationRows_(task_.rowFormat(), space_.get()),
       ingest_(trainingColumns(task_), task_.targetRules(), &trainingRows_, &validationRows_),
       progress_(task_.training.epochs, metricNames(task_.training.heads)) {
   if (initialWeights.empty()) {

@@ -51,6 +51,7 @@ class Trainer {
   TaskSpec task_;
   ArenaLayout layout_;
   Arena parameters_;
+  std::unique_ptr<data::SpillSpace> space_;  // of both stores
   data::RowStore trainingRows_;
   data::RowStore validationRows_;
   data::ArrowIngest ingest_;

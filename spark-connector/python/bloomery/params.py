@@ -136,6 +136,12 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
         "rows per worker that the first epoch draws from while the others still come",
         TypeConverters.toInt,
     )
+    dataMemory: Param[int] = Param(
+        _owner,
+        "dataMemory",
+        "bytes of rows that a worker keeps in memory; the others go to Spark's local directories",
+        TypeConverters.toInt,
+    )
     numWorkers: Param[int] = Param(
         _owner, "numWorkers", "tasks that train together, each on its share of the partitions", TypeConverters.toInt
     )
@@ -225,6 +231,10 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getShuffleBuffer(self) -> int:
         """Rows per worker that the first epoch draws from while the others still come."""
         return self.getOrDefault(self.shuffleBuffer)
+
+    def getDataMemory(self) -> int:
+        """Bytes of rows that a worker keeps in memory."""
+        return self.getOrDefault(self.dataMemory)
 
     def getNumWorkers(self) -> int:
         """How many tasks train together."""

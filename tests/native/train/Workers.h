@@ -77,8 +77,9 @@ class Worker {
       : task_(TaskSpec::parse(task)),
         layout_(task_.graph.parameters().layout()),
         parameters_(layout_),
-        training_(task_.rowFormat()),
-        validation_(task_.rowFormat()),
+        space_(task_.rows.makeSpace()),
+        training_(task_.rowFormat(), space_.get()),
+        validation_(task_.rowFormat(), space_.get()),
         progress_(task_.training.epochs, metricNames(task_.training.heads)),
         communicator_(std::move(communicator)),
         rows_(rows) {
@@ -136,6 +137,7 @@ class Worker {
   TaskSpec task_;
   ArenaLayout layout_;
   Arena parameters_;
+  std::unique_ptr<data::SpillSpace> space_;
   data::RowStore training_, validation_;
   Log log_;
   Trace trace_;
@@ -147,15 +149,15 @@ class Worker {
 // Runs one worker per element of `rows` together; the first failure is rethrown after all have ended.
 inline std::vector<WorkerResult> trainTogether(const std::string& training, const std::vector<WorkerRows>& rows,
                                                const std::string& network = smallNetwork(),
-                                               const std::string& sections = "", const std::string& stepTimeout = "20") {
+                                               const std::string& sections = "",
+                                               const std::string& stepTimeout = "20") {
   int size = static_cast<int>(rows.size());
   auto group = comm::makeLocalGroup(size);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int rank = 0; rank < size; ++rank) {
     auto index = static_cast<size_t>(rank);
-    workers.push_back(
-        std::make_unique<Worker>(taskJson(training, rank, size, sections, network, stepTimeout), rows[index],
-                                 std::move(group[index])));
+    workers.push_back(std::make_unique<Worker>(taskJson(training, rank, size, sections, network, stepTimeout),
+                                               rows[index], std::move(group[index])));
   }
   std::vector<std::exception_ptr> failures(rows.size());
   std::vector<std::thread> threads;

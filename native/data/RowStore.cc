@@ -26,11 +26,15 @@ RowStore::RowStore(RowFormat format, SpillSpace* space) : format_(std::move(form
   if (space_ != nullptr) space_->add(*this);
 }
 
+size_t RowStore::bytesPerRow() const {
+  size_t bytes = sizeof(uint64_t) + sizeof(float);
+  for (const FeatureFormat& feature : format_.features) bytes += feature.bytes();
+  for (const TargetFormat& target : format_.targets) bytes += target.bytes();
+  return bytes;
+}
+
 void RowStore::layOut() {
-  size_t bytesPerRow = sizeof(uint64_t) + sizeof(float);
-  for (const FeatureFormat& feature : format_.features) bytesPerRow += feature.bytes();
-  for (const TargetFormat& target : format_.targets) bytesPerRow += target.bytes();
-  size_t rows = std::max<size_t>(1, kChunkBytes / bytesPerRow);
+  size_t rows = std::max<size_t>(1, kChunkBytes / bytesPerRow());
   rowsPerBlock_ = static_cast<int64_t>(rows);
   chunkBytes_ = 0;
   auto column = [&](size_t bytes) {

@@ -50,6 +50,7 @@ class RowStore {
   const RowFormat& format() const { return format_; }
   int64_t numRows() const { return numRows_.load(std::memory_order_relaxed); }
   int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
+  size_t bytesPerRow() const;
   size_t memoryBytes() const { return (chunks_.size() - numSpilled_) * chunkBytes_; }
 
   // The ingesting thread: how many chunks could go to disk; sends the oldest there and returns its memory.
@@ -106,7 +107,7 @@ class RowStore {
   SpillSpace* space_;
   mutable std::mutex chunksMutex_;  // the ingesting thread, which alone changes the chunks, reads them without it
   std::vector<Chunk> chunks_;
-  size_t numSpilled_ = 0;  // the first chunks
+  size_t numSpilled_ = 0;             // the first chunks
   std::atomic<int64_t> numRows_ = 0;  // with those that are not published yet
 
   mutable std::mutex arrivalMutex_;

@@ -92,13 +92,22 @@ void Trainer::fail(std::exception_ptr failure) {
   communicator_->abort();
 }
 
-void Trainer::ingestSchema(void* arrowSchema) { ingest_.schema(arrowSchema); }
+void Trainer::ingestSchema(void* arrowSchema) {
+  ingest_.schema(arrowSchema);
+  lastIngest_ = Trace::Clock::now();
+}
 
 void Trainer::ingest(void* arrowArray, int partition, int64_t firstRow) {
-  ingest_.ingest(arrowArray, partition, firstRow);
-  trainingRows_.publish();
+  std::chrono::duration<double> reading = Trace::Clock::now() - lastIngest_;
+  double converting = 0;
+  {
+    TraceScope scope(trace_, "ingest", "ingest", &converting);
+    ingest_.ingest(arrowArray, partition, firstRow);
+    trainingRows_.publish();
+  }
+  lastIngest_ = Trace::Clock::now();
   progress_.rethrowFailure();
-  progress_.rowsLoaded(trainingRows_.numRows() + validationRows_.numRows());
+  progress_.rowsLoaded(trainingRows_.numRows() + validationRows_.numRows(), reading.count(), converting);
 }
 
 // The end of the training rows is the end of all: it comes last.

@@ -59,6 +59,7 @@ class Trainer {
   Log log_;
   Trace trace_;
   Progress progress_;
+  Trace::Clock::time_point lastIngest_ = Trace::Clock::now();  // for the ingesting thread
   StepProfile* profile_ = nullptr;
   std::unique_ptr<comm::GlooConnector> connector_;
   std::unique_ptr<comm::Communicator> communicator_;

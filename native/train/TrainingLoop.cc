@@ -206,12 +206,16 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .samples = totals_.rows,
                      .steps = steps,
                      .seconds = trainSeconds,
+                     .rows = ownRows_,
+                     .bytes = ownRows_ * static_cast<int64_t>(context_.trainingRows.bytesPerRow()),
+                     .readSeconds = times.readSeconds,
                      .waitSeconds = times.waitSeconds,
                      .assembleSeconds = times.assembleSeconds,
                      .computeSeconds = gradientSeconds_ + updateSeconds_,
                      .allreduceSeconds = comm_.takeSeconds()};
   addToProfile(record);
   gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
+  ownRows_ = 0;
   context_.progress.epochDone(std::move(record));
 }
 
@@ -277,6 +281,7 @@ void TrainingLoop::computeGradients(const data::Batch* batch, int64_t epoch) {
     objective_.compute(*plan_, *batch, divides ? header_.weights : ones_, own_.losses, metricSums_);
   }
   own_.rows = batch->numRows;
+  ownRows_ += batch->numRows;
   for (size_t i = 0; i < own_.weights.size(); ++i) own_.weights[i] = batch->targets[i].weightSum;
   sums_ += own_;
   if (!divides || header_.hasWeight()) {

@@ -127,6 +127,7 @@ class TrainingLoop {
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
   // Of the epoch.
+  int64_t ownRows_ = 0;         // of this worker
   double gradientSeconds_ = 0;  // forward, loss and backward
   double lossSeconds_ = 0;
   double updateSeconds_ = 0;

@@ -97,6 +97,31 @@ TEST(Streaming, trainsBeforeTheLastRowsAreThere) {
   EXPECT_EQ(stepsBefore, 10) << "100 rows, less a buffer of 20, are ten steps of 8";
 }
 
+TEST(Streaming, epochsTellWhatTheWorkerReadAndConverted) {
+  Trainer trainer(taskJson(R"({"epochs": 2})", 0, 1, kImageColumns), {});
+  trainer.connect({""});
+  ArrowRows rows(idRange(0, 100));
+  trainer.ingestSchema(rows.schema());
+  pause(60);
+  trainer.ingest(rows.array(), 0, 0);
+  trainer.finishIngest();
+  std::vector<Json> epochs;
+  for (bool finished = false; !finished;) {
+    Json news = trainer.poll(milliseconds(100));
+    finished = news.at("state") == "finished";
+    for (const Json& epoch : news.at("history")) epochs.push_back(epoch);
+  }
+  ASSERT_EQ(epochs.size(), 2u);
+  for (const Json& epoch : epochs) {
+    EXPECT_EQ(epoch.at("rows"), 100);
+    EXPECT_EQ(epoch.at("bytes"), 100 * (36 + 4 + 12));
+  }
+  EXPECT_GT(epochs[0].at("readSeconds").get<double>(), 0.05);
+  EXPECT_GT(epochs[0].at("convertSeconds").get<double>(), 0.0);
+  EXPECT_EQ(epochs[1].at("readSeconds"), 0.0);
+  EXPECT_EQ(epochs[1].at("convertSeconds"), 0.0);
+}
+
 TEST(Streaming, aBadValueEndsATrainingThatHasBegun) {
   std::string network = R"({"layers": [{"kind": "Input", "shape": [6, 6, 1], "dtype": "uint8"}, {"kind": "Flatten"},
                             {"kind": "Dense", "units": 2, "activation": "softmax"}]})";

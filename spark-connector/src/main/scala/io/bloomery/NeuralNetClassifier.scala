@@ -79,7 +79,7 @@ final class NeuralNetClassifier(override val uid: String)
         $(slotTimeout),
         $(verbose)))
     val seconds = (System.nanoTime() - started) / 1e9
-    val summary = TrainingSummary(outcome.history, seconds, $(numWorkers), outcome.trace)
+    val summary = TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))

@@ -17,6 +17,8 @@ namespace {
 
 // A cancellation does not notify, so waits look at it this often.
 constexpr auto kCancellationInterval = std::chrono::milliseconds(20);
+// Of all buffers together, when there are more than were asked for.
+constexpr size_t kMostBytes = size_t{32} << 20;
 constexpr auto kForever = std::chrono::milliseconds::max();
 
 }  // namespace
@@ -26,6 +28,7 @@ struct Prefetcher::State {
         ClassWeights classWeights);
   void run();
   std::optional<Batch*> waitFor(size_t index, std::chrono::milliseconds patience);
+  void addBuffers();
 
   const RowStore& rows;
   Batcher batcher;
@@ -39,6 +42,9 @@ struct Prefetcher::State {
   size_t first = 0;                 // oldest assembled batch
   size_t count = 0;                 // assembled batches that were not taken
   std::unique_ptr<StepRows> steps;  // null: no epoch, or its last batch is assembled
+  bool waitsForRows = false;        // the epoch's rows may still have to come
+  bool wasLate = false;             // the compute thread had to wait for another batch than the first
+  int64_t numTaken = 0;             // batches of the epoch
   bool isNewEpoch = false;          // nothing was assembled of it yet; for the prefetch thread while there are steps
   std::exception_ptr error;
   PrefetchTimes times;
@@ -96,11 +102,22 @@ void Prefetcher::State::run() {
   }
 }
 
+// Called between epochs: nobody holds a batch then.
+void Prefetcher::State::addBuffers() {
+  size_t bytesOfOne = 0;
+  for (const FeatureFormat& feature : rows.format().features) {
+    bytesOfOne += stepRows.size() * static_cast<size_t>(feature.count) * sizeof(float);
+  }
+  size_t most = std::min(2 * ring.size(), kMostBytes / bytesOfOne);
+  while (ring.size() < most) ring.emplace_back(static_cast<int64_t>(stepRows.size()), rows.format());
+}
+
 std::optional<Batch*> Prefetcher::State::waitFor(size_t index, std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex);
   auto ready = [&] { return count > index || steps == nullptr; };
   cancellation.throwIfCancelled();
   if (!ready()) {
+    wasLate = wasLate || (!waitsForRows && numTaken > 0);
     TraceScope scope(trace, "wait for data", "compute", &times.waitSeconds);
     for (auto left = patience; !ready() && left.count() > 0; left -= kCancellationInterval) {
       changed.wait_for(lock, std::min(left, kCancellationInterval), ready);
@@ -133,6 +150,9 @@ void Prefetcher::startEpoch(std::unique_ptr<StepRows> steps) {
     std::lock_guard lock(state_->mutex);
     if (state_->error != nullptr) std::rethrow_exception(state_->error);
     check(state_->steps == nullptr && state_->count == 0, "The epoch before was not taken to its end");
+    if (std::exchange(state_->wasLate, false)) state_->addBuffers();
+    state_->waitsForRows = steps->order() == nullptr;
+    state_->numTaken = 0;
     state_->steps = std::move(steps);
     state_->isNewEpoch = true;
   }
@@ -157,6 +177,7 @@ void Prefetcher::pop() {
     check(state_->count > 0, "No batch to take");
     state_->first = (state_->first + 1) % state_->ring.size();
     --state_->count;
+    ++state_->numTaken;
   }
   state_->changed.notify_all();
 }

@@ -1,5 +1,6 @@
-// Assembles batches on a thread of its own, `depth` ahead, into buffers that are made once. The compute thread takes
-// them in order. An exception on the prefetch thread is rethrown by `peek` once the batches before it are taken.
+// Assembles batches on a thread of its own, `depth` ahead, into buffers that are made once; further ahead after an
+// epoch in which the compute thread, which takes them in order, had to wait. An exception on the prefetch thread is
+// rethrown by `peek` once the batches before it are taken.
 #pragma once
 
 #include <chrono>

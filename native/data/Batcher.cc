@@ -16,57 +16,58 @@ size_t classOf(const float* values, int64_t width) {
 }  // namespace
 
 Batcher::Batcher(const RowStore& rows, ClassWeights classWeights)
-    : rows_(rows), classWeights_(std::move(classWeights)) {
-  check(classWeights_.empty() || classWeights_.size() == rows.format().targets.size(), "Class weights of ",
+    : format_(rows.format()), reader_(rows), classWeights_(std::move(classWeights)) {
+  check(classWeights_.empty() || classWeights_.size() == format_.targets.size(), "Class weights of ",
         classWeights_.size(), " outputs");
-  for (const FeatureFormat& feature : rows.format().features) toFloat_.push_back(toFloat(feature.type));
+  for (const FeatureFormat& feature : format_.features) toFloat_.push_back(toFloat(feature.type));
 }
 
-void Batcher::assemble(std::span<const int64_t> rows, Batch& batch) const {
+void Batcher::assemble(std::span<const int64_t> rows, Batch& batch) {
   check(rows.size() <= static_cast<size_t>(batch.capacity), "Batch of ", rows.size(), " rows into ", batch.capacity);
   batch.numRows = static_cast<int64_t>(rows.size());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    check(rows[i] >= 0 && rows[i] < rows_.numRows(), "No such row: ", rows[i], " of ", rows_.numRows());
-    batch.rowIds[i] = rows_.rowId(rows[i]);
-  }
-  for (size_t input = 0; input < batch.features.size(); ++input) assembleFeatures(rows, input, batch);
   for (size_t output = 0; output < batch.targets.size(); ++output) {
-    assembleTarget(rows, output, batch.targets[output], batch.capacity);
+    const TargetFormat& format = format_.targets[output];
+    Batch::Target& target = batch.targets[output];
+    target.isClass = format.isClass;
+    target.weightSum = 0;
+    if (!format.isClass) target.values.resize(static_cast<size_t>(batch.capacity * format.width));
+  }
+  reader_.advance(batch.numRows);
+  auto lock = reader_.lock();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    StoredRow row = reader_.row(rows[i]);
+    batch.rowIds[i] = row.rowId();
+    assembleFeatures(row, i, batch);
+    for (size_t output = 0; output < batch.targets.size(); ++output) {
+      assembleTarget(row, i, output, batch.targets[output]);
+    }
   }
 }
 
-void Batcher::assembleFeatures(std::span<const int64_t> rows, size_t input, Batch& batch) const {
-  const FeatureFormat& format = rows_.format().features[input];
-  const float scale = static_cast<float>(format.scale);
-  float* features = batch.features[input].all().data();
-  for (int64_t row : rows) {
-    toFloat_[input](rows_.features(row, input), format.count, scale, features);
-    features += format.count;
+void Batcher::assembleFeatures(const StoredRow& row, size_t place, Batch& batch) const {
+  for (size_t input = 0; input < batch.features.size(); ++input) {
+    const FeatureFormat& format = format_.features[input];
+    float* to = batch.features[input].all().data() + static_cast<int64_t>(place) * format.count;
+    toFloat_[input](row.features(input), format.count, static_cast<float>(format.scale), to);
   }
 }
 
-void Batcher::assembleTarget(std::span<const int64_t> rows, size_t output, Batch::Target& target,
-                             int64_t capacity) const {
-  const TargetFormat& format = rows_.format().targets[output];
-  target.isClass = format.isClass;
-  target.weightSum = 0;
-  if (!format.isClass) target.values.resize(static_cast<size_t>(capacity * format.width));
+void Batcher::assembleTarget(const StoredRow& row, size_t place, size_t output, Batch::Target& target) const {
+  const TargetFormat& format = format_.targets[output];
   const std::vector<float>* classWeights =
       classWeights_.empty() || classWeights_[output].empty() ? nullptr : &classWeights_[output];
-  for (size_t i = 0; i < rows.size(); ++i) {
-    float weight = rows_.weight(rows[i]);
-    size_t label = 0;
-    if (format.isClass) {
-      target.classes[i] = rows_.label(rows[i], output);
-      label = static_cast<size_t>(target.classes[i]);
-    } else {
-      const float* values = rows_.values(rows[i], output);
-      std::copy_n(values, format.width, target.values.data() + static_cast<int64_t>(i) * format.width);
-      if (classWeights != nullptr) label = classOf(values, format.width);
-    }
-    target.weights[i] = classWeights == nullptr ? weight : weight * (*classWeights)[label];
-    target.weightSum += target.weights[i];
+  float weight = row.weight();
+  size_t label = 0;
+  if (format.isClass) {
+    target.classes[place] = row.label(output);
+    label = static_cast<size_t>(target.classes[place]);
+  } else {
+    const float* values = row.values(output);
+    std::copy_n(values, format.width, target.values.data() + static_cast<int64_t>(place) * format.width);
+    if (classWeights != nullptr) label = classOf(values, format.width);
   }
+  target.weights[place] = classWeights == nullptr ? weight : weight * (*classWeights)[label];
+  target.weightSum += target.weights[place];
 }
 
 }  // namespace bloomery::data

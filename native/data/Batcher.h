@@ -8,7 +8,7 @@
 
 #include "data/Batch.h"
 #include "data/Convert.h"
-#include "data/RowStore.h"
+#include "data/RowReader.h"
 
 namespace bloomery::data {
 
@@ -20,15 +20,21 @@ class Batcher {
  public:
   // The store is borrowed.
   explicit Batcher(const RowStore& rows, ClassWeights classWeights = {});
+  // An epoch begins, whose rows are those of this order, one after the other (nullptr: in an order that is not known),
+  // and ends.
+  void beginEpoch(const Order* order) { reader_.begin(order); }
+  void endEpoch() { reader_.end(); }
   // Fills `batch` with the rows at these positions, in this order; at most its capacity. Allocates nothing but, the
   // first time, room for targets that are values.
-  void assemble(std::span<const int64_t> rows, Batch& batch) const;
+  void assemble(std::span<const int64_t> rows, Batch& batch);
+  double takeReadSeconds() { return reader_.takeReadSeconds(); }  // from disk, since the last call
 
  private:
-  void assembleFeatures(std::span<const int64_t> rows, size_t input, Batch& batch) const;
-  void assembleTarget(std::span<const int64_t> rows, size_t output, Batch::Target& target, int64_t capacity) const;
+  void assembleFeatures(const StoredRow& row, size_t place, Batch& batch) const;
+  void assembleTarget(const StoredRow& row, size_t place, size_t output, Batch::Target& target) const;
 
-  const RowStore& rows_;
+  const RowFormat& format_;
+  RowReader reader_;
   ClassWeights classWeights_;
   std::vector<ToFloat> toFloat_;  // by input
 };

@@ -11,11 +11,23 @@ namespace bloomery::data {
 
 class Order {
  public:
+  static constexpr int64_t kBlocksPerWindow = 64;
+
   Order(int64_t numRows, int64_t rowsPerBlock, uint64_t seed, int64_t epoch, bool shuffle);
   int64_t numRows() const { return numRows_; }
   int64_t at(int64_t position) const;  // 0 <= position < numRows
 
+  // For whoever reads blocks ahead: the window of a position, how many there are, and which blocks it takes its rows
+  // from: those at places [window * kBlocksPerWindow, ...) below numBlocks.
+  int64_t windowOf(int64_t position) const;
+  int64_t numWindows() const { return (numBlocks() + kBlocksPerWindow - 1) / kBlocksPerWindow; }
+  int64_t numBlocks() const { return (numRows_ + rowsPerBlock_ - 1) / rowsPerBlock_; }
+  int64_t blockAt(int64_t place) const;
+
  private:
+  // As if every block were full.
+  int64_t fullPosition(int64_t position) const;
+
   int64_t numRows_;
   int64_t rowsPerBlock_;
   bool shuffle_;

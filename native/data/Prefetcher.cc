@@ -1,6 +1,6 @@
 #include "data/Prefetcher.h"
 
-#include <chrono>
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -17,6 +17,9 @@ namespace {
 
 // A cancellation does not notify, so waits look at it this often.
 constexpr auto kCancellationInterval = std::chrono::milliseconds(20);
+// Of all buffers together, when there are more than were asked for.
+constexpr size_t kMostBytes = size_t{32} << 20;
+constexpr auto kForever = std::chrono::milliseconds::max();
 
 }  // namespace
 
@@ -24,7 +27,8 @@ struct Prefetcher::State {
   State(const RowStore& rows, int64_t batchSize, int depth, const Cancellation& cancellation, Trace& trace,
         ClassWeights classWeights);
   void run();
-  Batch* waitFor(size_t index);
+  std::optional<Batch*> waitFor(size_t index, std::chrono::milliseconds patience);
+  void addBuffers();
 
   const RowStore& rows;
   Batcher batcher;
@@ -38,6 +42,10 @@ struct Prefetcher::State {
   size_t first = 0;                 // oldest assembled batch
   size_t count = 0;                 // assembled batches that were not taken
   std::unique_ptr<StepRows> steps;  // null: no epoch, or its last batch is assembled
+  bool waitsForRows = false;        // the epoch's rows may still have to come
+  bool wasLate = false;             // the compute thread had to wait for another batch than the first
+  int64_t numTaken = 0;             // batches of the epoch
+  bool isNewEpoch = false;          // nothing was assembled of it yet; for the prefetch thread while there are steps
   std::exception_ptr error;
   PrefetchTimes times;
   bool stopping = false;
@@ -70,15 +78,23 @@ void Prefetcher::State::run() {
     std::exception_ptr failure;
     size_t numRows = 0;
     double seconds = 0;
+    bool isReady = false;
     try {
-      TraceScope scope(trace, "assemble", "prefetch", &seconds);
-      numRows = source.next(stepRows);
-      batcher.assemble(std::span(stepRows).first(numRows), batch);
+      if (std::exchange(isNewEpoch, false)) batcher.beginEpoch(source.order());
+      isReady = source.awaitNext();
+      if (isReady) {
+        TraceScope scope(trace, "assemble", "prefetch", &seconds);
+        numRows = source.next(stepRows);
+        batcher.assemble(std::span(stepRows).first(numRows), batch);
+        if (numRows == 0) batcher.endEpoch();
+      }
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
+    if (!isReady && failure == nullptr) continue;
     times.assembleSeconds += seconds;
+    times.readSeconds += batcher.takeReadSeconds();
     if (failure != nullptr) error = failure;
     if (failure != nullptr || numRows == 0) steps.reset();
     if (failure == nullptr && numRows > 0) ++count;
@@ -86,13 +102,28 @@ void Prefetcher::State::run() {
   }
 }
 
-Batch* Prefetcher::State::waitFor(size_t index) {
+// Called between epochs: nobody holds a batch then.
+void Prefetcher::State::addBuffers() {
+  size_t bytesOfOne = 0;
+  for (const FeatureFormat& feature : rows.format().features) {
+    bytesOfOne += stepRows.size() * static_cast<size_t>(feature.count) * sizeof(float);
+  }
+  size_t most = std::min(2 * ring.size(), kMostBytes / bytesOfOne);
+  while (ring.size() < most) ring.emplace_back(static_cast<int64_t>(stepRows.size()), rows.format());
+}
+
+std::optional<Batch*> Prefetcher::State::waitFor(size_t index, std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex);
   auto ready = [&] { return count > index || steps == nullptr; };
   cancellation.throwIfCancelled();
   if (!ready()) {
+    wasLate = wasLate || (!waitsForRows && numTaken > 0);
     TraceScope scope(trace, "wait for data", "compute", &times.waitSeconds);
-    while (!changed.wait_for(lock, kCancellationInterval, ready)) cancellation.throwIfCancelled();
+    for (auto left = patience; !ready() && left.count() > 0; left -= kCancellationInterval) {
+      changed.wait_for(lock, std::min(left, kCancellationInterval), ready);
+      cancellation.throwIfCancelled();
+    }
+    if (!ready()) return std::nullopt;
   }
   if (count > index) return &ring[(first + index) % ring.size()];
   if (error != nullptr) std::rethrow_exception(error);
@@ -119,14 +150,26 @@ void Prefetcher::startEpoch(std::unique_ptr<StepRows> steps) {
     std::lock_guard lock(state_->mutex);
     if (state_->error != nullptr) std::rethrow_exception(state_->error);
     check(state_->steps == nullptr && state_->count == 0, "The epoch before was not taken to its end");
+    if (std::exchange(state_->wasLate, false)) state_->addBuffers();
+    state_->waitsForRows = steps->order() == nullptr;
+    state_->numTaken = 0;
     state_->steps = std::move(steps);
+    state_->isNewEpoch = true;
   }
   state_->changed.notify_all();
 }
 
-Batch* Prefetcher::peek() { return state_->waitFor(0); }
+Batch* Prefetcher::peek() { return *state_->waitFor(0, kForever); }
 
-Batch* Prefetcher::peekSecond() { return state_->waitFor(1); }
+Batch* Prefetcher::peekSecond() { return *state_->waitFor(1, kForever); }
+
+std::optional<Batch*> Prefetcher::peekWithin(std::chrono::milliseconds patience) {
+  return state_->waitFor(0, patience);
+}
+
+std::optional<Batch*> Prefetcher::peekSecondWithin(std::chrono::milliseconds patience) {
+  return state_->waitFor(1, patience);
+}
 
 void Prefetcher::pop() {
   {
@@ -134,6 +177,7 @@ void Prefetcher::pop() {
     check(state_->count > 0, "No batch to take");
     state_->first = (state_->first + 1) % state_->ring.size();
     --state_->count;
+    ++state_->numTaken;
   }
   state_->changed.notify_all();
 }

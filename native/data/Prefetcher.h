@@ -1,8 +1,11 @@
-// Assembles batches on a thread of its own, `depth` ahead, into buffers that are made once. The compute thread takes
-// them in order. An exception on the prefetch thread is rethrown by `peek` once the batches before it are taken.
+// Assembles batches on a thread of its own, `depth` ahead, into buffers that are made once; further ahead after an
+// epoch in which the compute thread, which takes them in order, had to wait. An exception on the prefetch thread is
+// rethrown by `peek` once the batches before it are taken.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "base/Cancellation.h"
 #include "base/Trace.h"
@@ -13,12 +16,13 @@ namespace bloomery::data {
 
 struct PrefetchTimes {
   double assembleSeconds = 0;  // work of the prefetch thread
+  double readSeconds = 0;      // spent reading rows from disk, on whichever thread
   double waitSeconds = 0;      // the compute thread had to wait
 };
 
 class Prefetcher {
  public:
-  // Everything given by reference is borrowed. Rows may be added to the store till the first epoch starts.
+  // Everything given by reference is borrowed. Steps tell of rows only that were published.
   Prefetcher(const RowStore& rows, int64_t batchSize, int depth, const Cancellation& cancellation, Trace& trace,
              ClassWeights classWeights = {});
   ~Prefetcher();  // ends and joins the thread
@@ -31,6 +35,9 @@ class Prefetcher {
   Batch* peek();
   // The batch after that one, likewise: what the header of the next step speaks of.
   Batch* peekSecond();
+  // Both for whoever cannot wait long: nothing when it is not assembled in time.
+  std::optional<Batch*> peekWithin(std::chrono::milliseconds patience);
+  std::optional<Batch*> peekSecondWithin(std::chrono::milliseconds patience);
   // Gives the first batch's buffer back.
   void pop();
 

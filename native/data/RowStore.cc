@@ -1,7 +1,7 @@
 #include "data/RowStore.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <limits>
 
 #include "base/Error.h"
 
@@ -10,28 +10,31 @@ namespace bloomery::data {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
-constexpr size_t kAlignment = 64;
+constexpr size_t kAlignment = 64;  // of columns
 
 size_t roundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
-void RowStore::Free::operator()(std::byte* memory) const { std::free(memory); }
-
-RowStore::RowStore(RowFormat format) : format_(std::move(format)) {
+RowStore::RowStore(RowFormat format, SpillSpace* space) : format_(std::move(format)), space_(space) {
   check(!format_.features.empty(), "Row format has no features");
   for (const FeatureFormat& feature : format_.features) {
     check(feature.count > 0, "Row format has no features: ", feature.count);
   }
   for (const TargetFormat& target : format_.targets) check(target.width > 0, "Target is empty: ", target.width);
   layOut();
+  if (space_ != nullptr) space_->add(*this);
+}
+
+size_t RowStore::bytesPerRow() const {
+  size_t bytes = sizeof(uint64_t) + sizeof(float);
+  for (const FeatureFormat& feature : format_.features) bytes += feature.bytes();
+  for (const TargetFormat& target : format_.targets) bytes += target.bytes();
+  return bytes;
 }
 
 void RowStore::layOut() {
-  size_t bytesPerRow = sizeof(uint64_t) + sizeof(float);
-  for (const FeatureFormat& feature : format_.features) bytesPerRow += feature.bytes();
-  for (const TargetFormat& target : format_.targets) bytesPerRow += target.bytes();
-  size_t rows = std::max<size_t>(1, kChunkBytes / bytesPerRow);
+  size_t rows = std::max<size_t>(1, kChunkBytes / bytesPerRow());
   rowsPerBlock_ = static_cast<int64_t>(rows);
   chunkBytes_ = 0;
   auto column = [&](size_t bytes) {
@@ -49,33 +52,65 @@ void RowStore::layOut() {
 
 void RowStore::settleTarget(size_t target, bool isClass) {
   if (format_.targets.at(target).isClass == isClass) return;
-  check(numRows_ == 0, "Target changes after rows were added: ", target);
+  check(numRows() == 0, "Target changes after rows were added: ", target);
   format_.targets[target].isClass = isClass;
   chunks_.clear();
   layOut();
 }
 
 void RowStore::append(uint64_t rowId, float weight) {
-  int64_t row = numRows_;
+  int64_t row = numRows();
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
-  numRows_ = row + 1;
+  numRows_.store(row + 1, std::memory_order_relaxed);
   *reinterpret_cast<uint64_t*>(place(row, rowId_)) = rowId;
   *reinterpret_cast<float*>(place(row, weight_)) = weight;
 }
 
 std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {
   append(rowId, weight);
-  setLabel(numRows_ - 1, 0, label);
-  return features(numRows_ - 1);
+  setLabel(numRows() - 1, 0, label);
+  return features(numRows() - 1);
+}
+
+void RowStore::publish(bool all) {
+  {
+    std::lock_guard lock(arrivalMutex_);
+    arrived_ = {numRows(), all};
+  }
+  arrival_.notify_all();
+}
+
+Arrived RowStore::awaitRows(int64_t count, std::chrono::milliseconds patience) const {
+  std::unique_lock lock(arrivalMutex_);
+  arrival_.wait_for(lock, patience, [&] { return arrived_.all || arrived_.rows >= count; });
+  return arrived_;
+}
+
+bool RowStore::awaitAll(std::chrono::milliseconds patience) const {
+  return awaitRows(std::numeric_limits<int64_t>::max(), patience).all;
 }
 
 void RowStore::addChunk() {
-  Chunk chunk(static_cast<std::byte*>(std::aligned_alloc(kAlignment, chunkBytes_)));
-  if (chunk == nullptr) {
+  ChunkMemory memory = space_ == nullptr ? allocateChunk(chunkBytes_) : space_->take(chunkBytes_);
+  if (memory == nullptr) {
     throw ResourceError(
         message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
   }
-  chunks_.push_back(std::move(chunk));
+  std::lock_guard lock(chunksMutex_);
+  chunks_.push_back({std::move(memory)});
 }
+
+ChunkMemory RowStore::spillOldest() {
+  check(numSpillable() > 0, "No chunk to spill: ", numRows(), " rows");
+  Chunk& chunk = chunks_[numSpilled_];
+  // Readers may still read it while it is written.
+  SpillSpace::Place written = space_->write({chunk.memory.get(), chunkBytes_});
+  std::lock_guard lock(chunksMutex_);
+  chunk.place = written;
+  ++numSpilled_;
+  return std::move(chunk.memory);
+}
+
+void RowStore::throwOnDisk(int64_t row) { throw InternalError(message("Row is on disk: ", row)); }
 
 }  // namespace bloomery::data

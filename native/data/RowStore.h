@@ -1,20 +1,33 @@
-// The rows of one worker, column by column, each in its own type: a uint8 image stays one byte a pixel. Filled by the
-// ingesting thread, then read by the prefetch thread. Rows lie in fixed chunks of about 1 MiB, which are also the
-// blocks of an Order, and never move.
+// The rows of one worker, column by column, each in its own type: a uint8 image stays one byte a pixel. One thread, the
+// ingesting one, appends; meanwhile others may read, through a RowReader, rows that were published. Rows lie in fixed
+// chunks of about 1 MiB, which are also the blocks of an Order. Full chunks may go to disk to make room: a SpillSpace
+// says when.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "data/RowFormat.h"
+#include "data/SpillSpace.h"
 
 namespace bloomery::data {
 
+// What readers may count on while rows still come.
+struct Arrived {
+  int64_t rows = 0;
+  bool all = false;  // no more will come
+};
+
 class RowStore {
  public:
-  explicit RowStore(RowFormat format);
+  // space: borrowed; nullptr keeps everything in memory.
+  explicit RowStore(RowFormat format, SpillSpace* space = nullptr);
 
   // Whether a target is kept as class or as values is known once its column is seen: call before the first row. Changes
   // nothing that a Batch or a Batcher looks at when it is made, which another thread may do meanwhile.
@@ -27,11 +40,24 @@ class RowStore {
   // Forgets the rows and keeps the memory for the next ones.
   void clear() { numRows_ = 0; }
 
-  const RowFormat& format() const { return format_; }
-  int64_t numRows() const { return numRows_; }
-  int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
-  size_t memoryBytes() const { return chunks_.size() * chunkBytes_; }
+  // The ingesting thread says that all rows appended so far are filled, and that no more will come.
+  void publish() { publish(false); }
+  void finish() { publish(true); }
+  // Any thread: waits till so many rows are published or all have come, at most as long as it has patience.
+  Arrived awaitRows(int64_t count, std::chrono::milliseconds patience) const;
+  bool awaitAll(std::chrono::milliseconds patience) const;
 
+  const RowFormat& format() const { return format_; }
+  int64_t numRows() const { return numRows_.load(std::memory_order_relaxed); }
+  int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
+  size_t bytesPerRow() const;
+  size_t memoryBytes() const { return (chunks_.size() - numSpilled_) * chunkBytes_; }
+
+  // The ingesting thread: how many chunks could go to disk; sends the oldest there and returns its memory.
+  size_t numSpillable() const { return static_cast<size_t>(numRows() / rowsPerBlock_) - numSpilled_; }
+  ChunkMemory spillOldest();
+
+  // Of rows in memory, on the ingesting thread; on others, once all rows are there and none is on disk.
   uint64_t rowId(int64_t row) const { return *reinterpret_cast<uint64_t*>(place(row, rowId_)); }
   float weight(int64_t row) const { return *reinterpret_cast<float*>(place(row, weight_)); }
   const std::byte* features(int64_t row, size_t input = 0) const { return place(row, features_[input]); }
@@ -49,10 +75,13 @@ class RowStore {
   float* values(int64_t row, size_t target = 0) { return reinterpret_cast<float*>(place(row, targets_[target])); }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
+  friend class RowReader;
+  friend class StoredRow;
+
+  struct Chunk {
+    ChunkMemory memory;  // nullptr: on disk
+    SpillSpace::Place place = {};
   };
-  using Chunk = std::unique_ptr<std::byte[], Free>;
 
   // Where a column begins in every chunk, and how far apart its rows are.
   struct Column {
@@ -61,19 +90,51 @@ class RowStore {
   };
 
   std::byte* place(int64_t row, const Column& column) const {
-    return chunks_[static_cast<size_t>(row / rowsPerBlock_)].get() + column.offset +
-           static_cast<size_t>(row % rowsPerBlock_) * column.bytes;
+    std::byte* chunk = chunks_[static_cast<size_t>(row / rowsPerBlock_)].memory.get();
+    if (chunk == nullptr) throwOnDisk(row);
+    return chunk + column.offset + static_cast<size_t>(row % rowsPerBlock_) * column.bytes;
   }
+  [[noreturn]] static void throwOnDisk(int64_t row);
   void layOut();
   void addChunk();
+  void publish(bool all);
 
   RowFormat format_;
   int64_t rowsPerBlock_ = 1;
   std::vector<Column> features_, targets_;  // by input and by output
   Column rowId_, weight_;
   size_t chunkBytes_ = 0;
+  SpillSpace* space_;
+  mutable std::mutex chunksMutex_;  // the ingesting thread, which alone changes the chunks, reads them without it
   std::vector<Chunk> chunks_;
-  int64_t numRows_ = 0;
+  size_t numSpilled_ = 0;             // the first chunks
+  std::atomic<int64_t> numRows_ = 0;  // with those that are not published yet
+
+  mutable std::mutex arrivalMutex_;
+  mutable std::condition_variable arrival_;
+  Arrived arrived_;
+};
+
+// A row wherever it is: in its chunk, or in an image of the chunk that somebody read from disk. Borrows both.
+class StoredRow {
+ public:
+  StoredRow(const RowStore& store, const std::byte* chunk, int64_t index)
+      : store_(store), chunk_(chunk), index_(static_cast<size_t>(index)) {}
+
+  uint64_t rowId() const { return *reinterpret_cast<const uint64_t*>(place(store_.rowId_)); }
+  float weight() const { return *reinterpret_cast<const float*>(place(store_.weight_)); }
+  const std::byte* features(size_t input) const { return place(store_.features_[input]); }
+  int32_t label(size_t target) const { return *reinterpret_cast<const int32_t*>(place(store_.targets_[target])); }
+  const float* values(size_t target) const { return reinterpret_cast<const float*>(place(store_.targets_[target])); }
+
+ private:
+  const std::byte* place(const RowStore::Column& column) const {
+    return chunk_ + column.offset + index_ * column.bytes;
+  }
+
+  const RowStore& store_;
+  const std::byte* chunk_;
+  size_t index_;
 };
 
 }  // namespace bloomery::data

@@ -78,6 +78,18 @@ bool watchesValidation(const ScheduleSpec& spec) {
   return plateau != nullptr && plateau->onValidation;
 }
 
+bool countsEpochs(const ScheduleSpec& spec) {
+  auto decayCounts = []<typename Kind>([[maybe_unused]] const Kind& decay) {
+    if constexpr (std::is_same_v<Kind, StepDecay>) return decay.every.inEpochs;
+    if constexpr (requires { decay.decay; }) return decay.decay.inEpochs;
+    if constexpr (requires { decay.firstDecay; }) return decay.firstDecay.inEpochs;
+    if constexpr (requires { decay.inEpochs; }) return decay.inEpochs;
+    if constexpr (requires { decay.total; }) return decay.total.inEpochs;
+    return false;
+  };
+  return (spec.warmup.inEpochs && spec.warmup.count > 0) || std::visit(decayCounts, spec.decay);
+}
+
 Schedule::Schedule(ScheduleSpec spec) : spec_(std::move(spec)) {
   if (const auto* plateau = std::get_if<ReduceOnPlateau>(&spec_.decay)) {
     plateau_.learningRate = plateau->initialLearningRate;

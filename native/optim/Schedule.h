@@ -17,6 +17,8 @@ struct EpochLosses {
 
 // Whether epochEnded needs a validation loss.
 bool watchesValidation(const ScheduleSpec& spec);
+// Whether `at` needs to know the steps of an epoch.
+bool countsEpochs(const ScheduleSpec& spec);
 
 class Schedule {
  public:

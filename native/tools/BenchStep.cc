@@ -156,7 +156,8 @@ class StepBench final : public Bench {
                [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }, profile}) {
     task_.graph.parameters().initialize(0, parameters_);
     fill(rows_);
-    loop_.awaitRows([] { return true; });
+    rows_.finish();
+    none_.finish();
   }
 
   double samplesPerSecond(double seconds) override {

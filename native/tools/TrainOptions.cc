@@ -51,6 +51,8 @@ std::vector<Option> knownOptions() {
       {"--epochs", "N", byDefault("times through all rows", training.epochs), &Options::epochs},
       {"--threads", "N", byDefault("threads to compute on", worker.threads), &Options::threads},
       {"--seed", "N", byDefault("behind everything random", static_cast<int64_t>(training.seed)), &Options::seed},
+      {"--data-memory", "BYTES", "that rows take in memory at most; then they go to disk", &Options::dataMemory},
+      {"--spill-folder", "PATH,..", "where they go; nothing stays there", &Options::spillFolder},
       {"--task", "FILE", "a whole task as JSON; the options above change parts of it", &Options::task},
       {"--weights", "FILE", "safetensors to start from", &Options::weights},
       {"--save", "FILE", "where the trained weights go, as safetensors", &Options::save},
@@ -137,6 +139,11 @@ void writeTraining(const TrainOptions& options, Json& training) {
   }
   if (options.epochs) training["epochs"] = *options.epochs;
   if (options.seed) training["seed"] = *options.seed;
+}
+
+void writeData(const TrainOptions& options, Json& task) {
+  if (options.dataMemory) objectOf(task, "data")["memory"] = *options.dataMemory;
+  if (!options.spillFolder.empty()) objectOf(task, "data")["folders"] = split(options.spillFolder);
 }
 
 // A list of columns, as the task has them: `one` for a single input or output, `several` by name for more.
@@ -231,6 +238,7 @@ std::string TrainOptions::usage() {
 std::string taskOf(const TrainOptions& options) {
   Json task = readTask(options);
   writeTraining(options, objectOf(task, "training"));
+  writeData(options, task);
   writeColumns(options, network::Graph::fromJson(task.at("network")), task);
   Json worker = Json::object();
   if (objectOf(task, "worker").contains("threads")) worker["threads"] = task["worker"]["threads"];

@@ -22,7 +22,8 @@ struct TrainOptions {
   std::string data, validation;
   std::string features, labels, weight;
   std::string optimizer, learningRate, loss, metrics;
-  std::optional<int64_t> batch, epochs, threads, seed;
+  std::optional<int64_t> batch, epochs, threads, seed, dataMemory;
+  std::string spillFolder;
   std::string weights, save, history, trace;
   bool profile = false, describe = false, help = false;
 

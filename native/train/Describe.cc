@@ -94,6 +94,9 @@ std::string describe(const std::string& text) {
   Json result = network::describe(task.graph);
   result["memory"] = memoryOf(task, task.training.batchSizeOf(task.worker.rank, task.worker.size)).toJson();
   result["training"] = task.training.toJson();
+  std::optional<std::string> loadsFirst = whyRowsLoadFirst(task);
+  result["streams"] = !loadsFirst;
+  if (loadsFirst) result["loadsFirst"] = *loadsFirst;
   if (task.memoryBudget) result["largestBatchSize"] = BatchSearch(task, *task.memoryBudget).largest();
   return result.dump();
 }

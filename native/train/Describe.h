@@ -5,8 +5,9 @@
 
 namespace bloomery::train {
 
-// From a task JSON; the result is JSON too: what network::describe tells, "memory", "training", and, when the task has
-// a "memoryBudget", "largestBatchSize". A UserError when the task is wrong.
+// From a task JSON; the result is JSON too: what network::describe tells, "memory", "training", "streams" (whether
+// training begins while rows still come), "loadsFirst" (why it does not), and, when the task has a "memoryBudget",
+// "largestBatchSize". A UserError when the task is wrong.
 std::string describe(const std::string& task);
 
 }  // namespace bloomery::train

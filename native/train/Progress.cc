@@ -1,5 +1,7 @@
 #include "train/Progress.h"
 
+#include <utility>
+
 #include "base/JsonValue.h"
 
 namespace bloomery::train {
@@ -26,6 +28,10 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["samples"] = record.samples;
   json["steps"] = record.steps;
   json["seconds"] = record.seconds;
+  json["rows"] = record.rows;
+  json["bytes"] = record.bytes;
+  json["readSeconds"] = record.readSeconds;
+  json["convertSeconds"] = record.convertSeconds;
   json["waitSeconds"] = record.waitSeconds;
   json["assembleSeconds"] = record.assembleSeconds;
   json["computeSeconds"] = record.computeSeconds;
@@ -54,9 +60,11 @@ void Progress::enter(State state) {
   changed(lock);
 }
 
-void Progress::rowsLoaded(int64_t rows) {
+void Progress::rowsLoaded(int64_t rows, double readSeconds, double convertSeconds) {
   std::lock_guard lock(mutex_);
   rows_ = rows;
+  readSeconds_ += readSeconds;
+  convertSeconds_ += convertSeconds;
 }
 
 void Progress::stepsPerEpoch(int64_t steps) {
@@ -75,6 +83,8 @@ void Progress::stepDone(int64_t epoch, int64_t step, int64_t samples, const Meas
 
 void Progress::epochDone(EpochRecord record) {
   std::unique_lock lock(mutex_);
+  record.readSeconds += std::exchange(readSeconds_, 0.0);
+  record.convertSeconds += std::exchange(convertSeconds_, 0.0);
   history_.push_back(std::move(record));
   changed(lock);
 }

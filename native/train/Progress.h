@@ -28,7 +28,12 @@ struct EpochRecord {
   int64_t samples = 0;
   int64_t steps = 0;
   double seconds = 0;
-  double waitSeconds = 0;
+  // On this worker.
+  int64_t rows = 0;
+  int64_t bytes = 0;          // of these rows, as they are stored
+  double readSeconds = 0;     // the ingesting thread waited for rows, or rows were read back from disk
+  double convertSeconds = 0;  // the ingesting thread took rows in
+  double waitSeconds = 0;     // the compute thread waited for batches
   double assembleSeconds = 0;
   double computeSeconds = 0;
   double allreduceSeconds = 0;
@@ -41,10 +46,12 @@ class Progress {
       : epochs_(epochs), metricNames_(std::move(metricNames)), measures_{0, std::vector<double>(metricNames_.size())} {}
 
   void enter(State state);
-  void rowsLoaded(int64_t rows);
+  // Rows taken in so far, and what the batch before this call took to come and to be taken in.
+  void rowsLoaded(int64_t rows, double readSeconds, double convertSeconds);
   void stepsPerEpoch(int64_t steps);
   // `soFar`: losses over all workers, metrics over this worker's rows.
   void stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds);
+  // Adds what was read and taken in since the epoch before.
   void epochDone(EpochRecord record);
   // Keeps the first failure only.
   void fail(std::exception_ptr failure);
@@ -66,6 +73,7 @@ class Progress {
   int64_t rows_ = 0, epoch_ = 0, step_ = 0, steps_ = 0, samples_ = 0;
   Measures measures_;
   double epochSeconds_ = 0;
+  double readSeconds_ = 0, convertSeconds_ = 0;
   std::vector<EpochRecord> history_;
   std::exception_ptr failure_;
 };

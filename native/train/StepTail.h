@@ -21,6 +21,7 @@ struct StepHeader {
   }
 
   int64_t rows = 0;
+  int64_t notReady = 0;         // ranks that cannot tell yet: then the rest says nothing
   std::vector<double> weights;  // by output
 };
 
@@ -56,6 +57,7 @@ class StepTail {
   void write(const StepSums& sums, const StepHeader& next) const {
     floats_[kRows] = static_cast<float>(sums.rows);
     floats_[kNextRows] = static_cast<float>(next.rows);
+    floats_[kNextNotReady] = static_cast<float>(next.notReady);
     for (size_t i = 0; i < sums.losses.size(); ++i) {
       floats_[kOutputs + 3 * i] = static_cast<float>(sums.losses[i]);
       floats_[kOutputs + 3 * i + 1] = static_cast<float>(sums.weights[i]);
@@ -66,6 +68,7 @@ class StepTail {
   void read(StepSums& sums, StepHeader& next) const {
     sums.rows = static_cast<int64_t>(floats_[kRows]);
     next.rows = static_cast<int64_t>(floats_[kNextRows]);
+    next.notReady = static_cast<int64_t>(floats_[kNextNotReady]);
     for (size_t i = 0; i < sums.losses.size(); ++i) {
       sums.losses[i] = floats_[kOutputs + 3 * i];
       sums.weights[i] = floats_[kOutputs + 3 * i + 1];
@@ -74,7 +77,7 @@ class StepTail {
   }
 
  private:
-  enum Slot : size_t { kRows, kNextRows, kOutputs };  // then loss, weight and next weight of each output
+  enum Slot : size_t { kRows, kNextRows, kNextNotReady, kOutputs };  // then loss, weight and next weight of each output
 
   std::span<float> floats_;
 };

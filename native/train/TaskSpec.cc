@@ -137,6 +137,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   bool trains = reader.has("training");
   if (trains) task.training = TrainSpec::fromJson(reader.value("training"), task.graph);
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
+  if (reader.has("data")) task.rows = DataSpec::fromJson(reader.value("data"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
   if (reader.has("memoryBudget")) task.memoryBudget = positive(reader.integer("memoryBudget"), "memoryBudget");

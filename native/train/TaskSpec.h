@@ -8,6 +8,7 @@
 
 #include "network/Graph.h"
 #include "optim/Updater.h"
+#include "train/DataSpec.h"
 #include "train/Head.h"
 
 namespace bloomery::train {
@@ -46,6 +47,7 @@ struct TaskSpec {
   network::Graph graph;
   TrainSpec training;
   WorkerSpec worker;
+  DataSpec rows;  // "data" of the JSON
   data::IngestColumns columns;
   std::optional<int64_t> memoryBudget;  // bytes: describe tells the largest batch that stays within them
 

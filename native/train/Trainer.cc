@@ -11,8 +11,6 @@ namespace bloomery::train {
 
 namespace {
 
-constexpr auto kSignOfLife = std::chrono::milliseconds(50);
-
 comm::Timeout toTimeout(double seconds) { return comm::Timeout(static_cast<int64_t>(seconds * 1000)); }
 
 const data::IngestColumns& trainingColumns(const TaskSpec& task) {
@@ -28,8 +26,9 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
     : task_(TaskSpec::parse(task)),
       layout_(task_.graph.parameters().layout()),
       parameters_(layout_),
-      trainingRows_(task_.rowFormat()),
-      validationRows_(task_.rowFormat()),
+      space_(task_.rows.makeSpace()),
+      trainingRows_(task_.rowFormat(), space_.get()),
+      validationRows_(task_.rowFormat(), space_.get()),
       ingest_(trainingColumns(task_), task_.targetRules(), &trainingRows_, &validationRows_),
       progress_(task_.training.epochs, metricNames(task_.training.heads)) {
   if (initialWeights.empty()) {
@@ -72,7 +71,6 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
     treatTinyNumbersAsZero();
     TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
                        trace_, stepRows, profile_, &log_});
-    loop.awaitRows([this] { return waitForRows(); });
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);
@@ -94,26 +92,28 @@ void Trainer::fail(std::exception_ptr failure) {
   communicator_->abort();
 }
 
-bool Trainer::waitForRows() {
-  std::unique_lock lock(mutex_);
-  rowsChanged_.wait_for(lock, kSignOfLife, [this] { return rowsComplete_; });
-  return rowsComplete_;
+void Trainer::ingestSchema(void* arrowSchema) {
+  ingest_.schema(arrowSchema);
+  lastIngest_ = Trace::Clock::now();
 }
-
-void Trainer::ingestSchema(void* arrowSchema) { ingest_.schema(arrowSchema); }
 
 void Trainer::ingest(void* arrowArray, int partition, int64_t firstRow) {
-  ingest_.ingest(arrowArray, partition, firstRow);
+  std::chrono::duration<double> reading = Trace::Clock::now() - lastIngest_;
+  double converting = 0;
+  {
+    TraceScope scope(trace_, "ingest", "ingest", &converting);
+    ingest_.ingest(arrowArray, partition, firstRow);
+    trainingRows_.publish();
+  }
+  lastIngest_ = Trace::Clock::now();
   progress_.rethrowFailure();
-  progress_.rowsLoaded(trainingRows_.numRows() + validationRows_.numRows());
+  progress_.rowsLoaded(trainingRows_.numRows() + validationRows_.numRows(), reading.count(), converting);
 }
 
+// The end of the training rows is the end of all: it comes last.
 void Trainer::finishIngest() {
-  {
-    std::lock_guard lock(mutex_);
-    rowsComplete_ = true;
-  }
-  rowsChanged_.notify_all();
+  validationRows_.finish();
+  trainingRows_.finish();
 }
 
 Json Trainer::poll(std::chrono::milliseconds wait) { return progress_.poll(wait, log_, trace_); }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -48,11 +47,11 @@ class Trainer {
  private:
   void compute(const StepRowsOfEpoch& stepRows);
   void fail(std::exception_ptr failure);
-  bool waitForRows();
 
   TaskSpec task_;
   ArenaLayout layout_;
   Arena parameters_;
+  std::unique_ptr<data::SpillSpace> space_;  // of both stores
   data::RowStore trainingRows_;
   data::RowStore validationRows_;
   data::ArrowIngest ingest_;
@@ -60,12 +59,11 @@ class Trainer {
   Log log_;
   Trace trace_;
   Progress progress_;
+  Trace::Clock::time_point lastIngest_ = Trace::Clock::now();  // for the ingesting thread
   StepProfile* profile_ = nullptr;
   std::unique_ptr<comm::GlooConnector> connector_;
   std::unique_ptr<comm::Communicator> communicator_;
   std::mutex mutex_;
-  std::condition_variable rowsChanged_;
-  bool rowsComplete_ = false;
   std::atomic<bool> finished_{false};
   std::thread thread_;
 };

@@ -20,6 +20,16 @@ nn::BatchInput inputOf(const data::Batch& batch, int64_t epoch, double rowShare 
   return {batch.inputs, {batch.rowIds.data(), static_cast<size_t>(batch.numRows)}, batch.numRows, epoch, rowShare};
 }
 
+// The longest between two signs of life of a worker that waits for rows.
+constexpr comm::Timeout kSignOfLife{50};
+
+// Sums of weights other than 1 may round differently in an allreduce of another length.
+bool hasWeights(const TaskSpec& task) {
+  bool weighsClasses = std::any_of(task.training.heads.begin(), task.training.heads.end(),
+                                   [](const Head& head) { return !head.classWeights.empty(); });
+  return weighsClasses || !task.columns.weight.empty();
+}
+
 size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
 
 size_t gradientFloats(const TaskSpec& task) { return task.graph.parameters().layout().numFloats() + tailFloats(task); }
@@ -46,6 +56,7 @@ uint64_t hashOf(std::span<const float> values) {
 TrainingLoop::TrainingLoop(LoopContext context)
     : context_(std::move(context)),
       timeout_(static_cast<int64_t>(context_.task.worker.stepTimeout * 1000)),
+      patience_(std::clamp(timeout_ / 4, comm::Timeout(1), kSignOfLife)),
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
       gradients_(gradientFloats(context_.task)),
       tail_(gradients_.all().last(tailFloats(context_.task))),
@@ -62,6 +73,9 @@ TrainingLoop::TrainingLoop(LoopContext context)
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
       validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
+      streams_(!context_.stepRows && !whyRowsLoadFirst(context_.task)),
+      headerRides_(true),
+      headerSums_(objective_.numOutputs() + 2),
       header_(objective_.numOutputs()),
       next_(objective_.numOutputs()),
       sums_(objective_.numOutputs()),
@@ -81,14 +95,18 @@ TrainingLoop::TrainingLoop(LoopContext context)
   }
 }
 
-void TrainingLoop::awaitRows(const std::function<bool()>& waitForRows) {
-  context_.progress.enter(State::kLoading);
-  float ready = 0;
+void TrainingLoop::awaitAllRows() {
+  double missing = 0;
   do {
     context_.cancellation.throwIfCancelled();
-    ready = waitForRows() ? 1.0f : 0.0f;
-    context_.communicator.allreduce(std::span(&ready, 1), timeout_);
-  } while (ready < static_cast<float>(context_.communicator.size()));
+    bool complete = context_.trainingRows.awaitAll(patience_) && context_.validationRows.awaitAll(patience_);
+    missing = complete ? 0 : 1;
+    context_.communicator.allreduce(std::span(&missing, 1), timeout_);
+  } while (missing > 0);
+  countRows();
+}
+
+void TrainingLoop::countRows() {
   totalRows_ = sumOverWorkers(context_.trainingRows.numRows());
   totalValidationRows_ = sumOverWorkers(context_.validationRows.numRows());
   if (totalRows_ == 0) {
@@ -119,7 +137,8 @@ int64_t TrainingLoop::sumOverWorkers(int64_t value) {
 }
 
 void TrainingLoop::run() {
-  context_.progress.enter(State::kTraining);
+  context_.progress.enter(State::kLoading);
+  if (!streams_) awaitAllRows();
   checkEqualParameters(0);
   for (int64_t epoch = 1; epoch <= context_.task.training.epochs; ++epoch) trainEpoch(epoch);
   updater_.swapAverages(context_.parameters.all());
@@ -128,8 +147,12 @@ void TrainingLoop::run() {
 std::unique_ptr<data::StepRows> TrainingLoop::rowsOf(int64_t epoch) const {
   if (context_.stepRows) return context_.stepRows(epoch);
   const data::RowStore& rows = context_.trainingRows;
-  data::Order order(rows.numRows(), rows.rowsPerBlock(), context_.task.training.seed, epoch,
-                    context_.task.training.shuffle);
+  const TrainSpec& training = context_.task.training;
+  if (streams_ && epoch == 1) {
+    int64_t buffer = training.shuffle ? context_.task.rows.shuffleBuffer : 1;
+    return std::make_unique<data::StreamedRows>(rows, batchSize_, buffer, training.seed);
+  }
+  data::Order order(rows.numRows(), rows.rowsPerBlock(), training.seed, epoch, training.shuffle);
   return std::make_unique<data::OrderedRows>(order, batchSize_);
 }
 
@@ -140,14 +163,17 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   std::fill(metricSums_.begin(), metricSums_.end(), 0.0);
   batches_.startEpoch(rowsOf(epoch));
   penalties_ = 0;
-  for (exchangeHeader(); header_.rows > 0; std::swap(header_, next_)) {
+  headerRides_ = !streams_ || epoch > 1 || !hasWeights(context_.task);
+  exchangeHeaders(header_);
+  if (epoch == 1) context_.progress.enter(State::kTraining);
+  for (; header_.rows > 0; std::swap(header_, next_)) {
     context_.cancellation.throwIfCancelled();
     sums_.clear();
     if (passes_ > 1) earlierPasses(epoch);
     data::Batch* batch = batches_.peek();
     computeGradients(batch, epoch);
     if (passes_ > 1) optim::addTo(simdLevel(), gradients_.all().first(accumulated_.all().size()), accumulated_.all());
-    describe(batch == nullptr ? nullptr : batches_.peekSecond(), next_);
+    describe(batch == nullptr ? nullptr : batches_.peekSecondWithin(patience_), next_);
     tail_.write(sums_, next_);
     comm_.submit(gradients_.all());
     if (batch != nullptr) batches_.pop();
@@ -160,7 +186,9 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
     addPenalty(soFar_);
     context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start));
+    if (next_.notReady > 0 || !headerRides_) exchangeHeaders(next_);
   }
+  if (streams_ && epoch == 1) countRows();
   double trainSeconds = secondsSince(start);
   check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
         totals_.rows, ", rows: ", totalRows_);
@@ -178,12 +206,16 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .samples = totals_.rows,
                      .steps = steps,
                      .seconds = trainSeconds,
+                     .rows = ownRows_,
+                     .bytes = ownRows_ * static_cast<int64_t>(context_.trainingRows.bytesPerRow()),
+                     .readSeconds = times.readSeconds,
                      .waitSeconds = times.waitSeconds,
                      .assembleSeconds = times.assembleSeconds,
                      .computeSeconds = gradientSeconds_ + updateSeconds_,
                      .allreduceSeconds = comm_.takeSeconds()};
   addToProfile(record);
   gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
+  ownRows_ = 0;
   context_.progress.epochDone(std::move(record));
 }
 
@@ -203,22 +235,29 @@ void TrainingLoop::addToProfile(const EpochRecord& epoch) {
   profile.seconds += epoch.seconds;
 }
 
-void TrainingLoop::describe(const data::Batch* batch, StepHeader& header) const {
-  header.rows = batch == nullptr ? 0 : batch->numRows;
+void TrainingLoop::describe(std::optional<data::Batch*> batch, StepHeader& header) const {
+  const data::Batch* known = batch.value_or(nullptr);
+  header.notReady = batch ? 0 : 1;
+  header.rows = known == nullptr ? 0 : known->numRows;
   for (size_t i = 0; i < header.weights.size(); ++i) {
-    header.weights[i] = batch == nullptr ? 0.0 : batch->targets[i].weightSum;
+    header.weights[i] = known == nullptr ? 0.0 : known->targets[i].weightSum;
   }
 }
 
-// Before an epoch's first step, which no step announced.
-void TrainingLoop::exchangeHeader() {
-  describe(batches_.peek(), header_);
-  std::vector<double> sums = header_.weights;
-  sums.push_back(static_cast<double>(header_.rows));
-  context_.communicator.allreduce(sums, timeout_);
-  header_.rows = static_cast<int64_t>(sums.back());
-  sums.pop_back();
-  header_.weights = std::move(sums);
+// Before an epoch's first step, which no step announced, and when a worker could not tell in time.
+void TrainingLoop::exchangeHeaders(StepHeader& header) {
+  do {
+    context_.cancellation.throwIfCancelled();
+    describe(batches_.peekWithin(patience_), header);
+    std::copy(header.weights.begin(), header.weights.end(), headerSums_.begin());
+    double* counts = &headerSums_[header.weights.size()];
+    counts[0] = static_cast<double>(header.rows);
+    counts[1] = static_cast<double>(header.notReady);
+    context_.communicator.allreduce(headerSums_, timeout_);
+    std::copy_n(headerSums_.begin(), header.weights.size(), header.weights.begin());
+    header.rows = static_cast<int64_t>(counts[0]);
+    header.notReady = static_cast<int64_t>(counts[1]);
+  } while (header.notReady > 0);
 }
 
 void TrainingLoop::earlierPasses(int64_t epoch) {
@@ -242,6 +281,7 @@ void TrainingLoop::computeGradients(const data::Batch* batch, int64_t epoch) {
     objective_.compute(*plan_, *batch, divides ? header_.weights : ones_, own_.losses, metricSums_);
   }
   own_.rows = batch->numRows;
+  ownRows_ += batch->numRows;
   for (size_t i = 0; i < own_.weights.size(); ++i) own_.weights[i] = batch->targets[i].weightSum;
   sums_ += own_;
   if (!divides || header_.hasWeight()) {

@@ -54,18 +54,21 @@ class TrainingLoop {
  public:
   explicit TrainingLoop(LoopContext context);
 
-  // Waits till every worker has its rows, exchanging signs of life, so that slow data is not taken for a dead peer;
-  // `waitForRows` waits a moment and tells whether this worker's are complete.
-  void awaitRows(const std::function<bool()>& waitForRows);
-  // Trains all epochs. UserError when there is nothing to train on or the loss is not finite.
+  // Trains all epochs: the first while rows still come to the stores, unless something needs them all before. While a
+  // worker waits for rows, all exchange signs of life, so that slow data is not taken for a dead peer. UserError when
+  // there is nothing to train on or the loss is not finite.
   void run();
 
  private:
+  void awaitAllRows();
+  // What is known once all rows of all workers are there.
+  void countRows();
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
-  // The batch's own header; nullptr: none.
-  void describe(const data::Batch* batch, StepHeader& header) const;
-  void exchangeHeader();
+  // The header of this worker's next batch: nullptr when it has run out, nothing when it is not there yet.
+  void describe(std::optional<data::Batch*> batch, StepHeader& header) const;
+  // Headers alone, till every worker knows what it brings to the next step.
+  void exchangeHeaders(StepHeader& header);
   // All batches of a step but its last: their gradients wait, not divided yet, for those of the last.
   void earlierPasses(int64_t epoch);
   // Adds to the step's sums. A worker that has run out brings zeros.
@@ -87,6 +90,7 @@ class TrainingLoop {
 
   LoopContext context_;
   comm::Timeout timeout_;
+  comm::Timeout patience_;  // with a batch that is late, before the others are told
   int64_t batchSize_;
   Arena gradients_;  // with the StepTail behind the last slice
   StepTail tail_;
@@ -99,6 +103,9 @@ class TrainingLoop {
   comm::CommThread comm_;
   data::Prefetcher batches_;
   data::Prefetcher validationBatches_;
+  bool streams_;                    // the first epoch takes rows as they come
+  bool headerRides_;                // in the step before; else it always travels alone
+  std::vector<double> headerSums_;  // what travels alone
   StepHeader header_;               // of the step under way, over all workers
   StepHeader next_;                 // of the one after it
   StepSums sums_;                   // of the step under way
@@ -120,6 +127,7 @@ class TrainingLoop {
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
   // Of the epoch.
+  int64_t ownRows_ = 0;         // of this worker
   double gradientSeconds_ = 0;  // forward, loss and backward
   double lossSeconds_ = 0;
   double updateSeconds_ = 0;

@@ -26,7 +26,7 @@ THIRD_PARTY = {
     "arrow/": "data/arrow",
     "parquet/": "data/arrow",
     "gloo/": "comm/gloo",
-    "openssl/": "comm/gloo",
+    "openssl/": "base/crypto",
     "jni": "jni",
     "benchmark/": "tools",
 }

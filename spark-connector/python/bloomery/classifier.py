@@ -61,6 +61,8 @@ class NeuralNetClassifier(
         epochs: int | None = None,
         seed: int | None = None,
         shuffle: bool | None = None,
+        shuffleBuffer: int | None = None,
+        dataMemory: int | None = None,
         numWorkers: int | None = None,
         forceRepartition: bool | None = None,
         connectTimeout: float | None = None,
@@ -179,6 +181,14 @@ class NeuralNetClassifier(
     def setShuffle(self, value: bool) -> Self:
         """Whether each epoch sees the rows in a new order."""
         return self.setParams(shuffle=value)
+
+    def setShuffleBuffer(self, value: int) -> Self:
+        """Rows per worker that the first epoch draws from while the others still come."""
+        return self.setParams(shuffleBuffer=value)
+
+    def setDataMemory(self, value: int) -> Self:
+        """Bytes of rows that a worker keeps in memory; the others go to Spark's local directories."""
+        return self.setParams(dataMemory=value)
 
     def setNumWorkers(self, value: int) -> Self:
         """How many tasks train together."""

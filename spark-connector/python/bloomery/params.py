@@ -130,6 +130,18 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     shuffle: Param[bool] = Param(
         _owner, "shuffle", "whether each epoch sees the rows in a new order", TypeConverters.toBoolean
     )
+    shuffleBuffer: Param[int] = Param(
+        _owner,
+        "shuffleBuffer",
+        "rows per worker that the first epoch draws from while the others still come",
+        TypeConverters.toInt,
+    )
+    dataMemory: Param[int] = Param(
+        _owner,
+        "dataMemory",
+        "bytes of rows that a worker keeps in memory; the others go to Spark's local directories",
+        TypeConverters.toInt,
+    )
     numWorkers: Param[int] = Param(
         _owner, "numWorkers", "tasks that train together, each on its share of the partitions", TypeConverters.toInt
     )
@@ -215,6 +227,14 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getShuffle(self) -> bool:
         """Whether each epoch sees the rows in a new order."""
         return self.getOrDefault(self.shuffle)
+
+    def getShuffleBuffer(self) -> int:
+        """Rows per worker that the first epoch draws from while the others still come."""
+        return self.getOrDefault(self.shuffleBuffer)
+
+    def getDataMemory(self) -> int:
+        """Bytes of rows that a worker keeps in memory."""
+        return self.getOrDefault(self.dataMemory)
 
     def getNumWorkers(self) -> int:
         """How many tasks train together."""

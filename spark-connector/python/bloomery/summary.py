@@ -22,6 +22,11 @@ class TrainingSummary:
         return list(self._json["epochs"])
 
     @property
+    def workerHistory(self) -> list[list[dict[str, Any]]]:
+        """The same as each worker saw it, by rank: its rows and bytes, and where its time went."""
+        return [list(epochs) for epochs in self._json.get("workerEpochs", [])]
+
+    @property
     def totalSeconds(self) -> float:
         """From the call of fit to its end."""
         return float(self._json["seconds"])

@@ -165,5 +165,25 @@ TEST(StepRows, refusesWhatCannotWork) {
   EXPECT_THROW(explicitRows.next(tooShort), InternalError);
 }
 
+TEST(Order, windowsAndTheirBlocksHoldTheRowsOfTheirPositions) {
+  for (bool shuffle : {true, false}) {
+    for (int64_t numRows : {1, 5, 640, 641, 1280, 1999}) {
+      Order order(numRows, 10, 3, 1, shuffle);
+      int64_t before = 0;
+      for (int64_t position = 0; position < numRows; ++position) {
+        int64_t window = order.windowOf(position);
+        ASSERT_TRUE(window == before || window == before + 1);
+        before = window;
+        int64_t block = order.at(position) / 10, first = window * Order::kBlocksPerWindow;
+        int64_t end = std::min(first + Order::kBlocksPerWindow, order.numBlocks());
+        bool found = false;
+        for (int64_t place = first; place < end; ++place) found = found || order.blockAt(place) == block;
+        ASSERT_TRUE(found) << "position " << position << " of " << numRows;
+      }
+      EXPECT_EQ(before, order.numWindows() - 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bloomery::data

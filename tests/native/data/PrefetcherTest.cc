@@ -106,6 +106,39 @@ TEST_F(PrefetcherTest, worksAheadAsFarAsItHasRoom) {
   EXPECT_EQ(assembled, 5u);  // three ahead, and two for the compute thread
 }
 
+// Steps of a known order, the fourth of which takes a while.
+class UnevenSteps : public GatedRows {
+ public:
+  explicit UnevenSteps(std::atomic<int>& allowed) : GatedRows(allowed), order_(1000, 100, 5, 1, false) {}
+  const Order* order() const override { return &order_; }
+  size_t next(std::span<int64_t> rows) override {
+    if (++step_ > 8) return 0;
+    if (step_ == 4) std::this_thread::sleep_for(milliseconds(40));
+    return GatedRows::next(rows);
+  }
+
+ private:
+  Order order_;
+  int step_ = 0;
+};
+
+TEST_F(PrefetcherTest, worksFurtherAheadAfterAnEpochThatMadeTheComputeThreadWait) {
+  std::atomic<int> allowed = 1000;
+  Prefetcher batches = prefetcher(1, 1);
+  auto assembledAhead = [&] {
+    trace_.drain();
+    batches.startEpoch(std::make_unique<UnevenSteps>(allowed));
+    std::this_thread::sleep_for(milliseconds(120));
+    return trace_.drain().size();
+  };
+  auto take = [&] {
+    while (batches.peek() != nullptr) batches.pop();
+  };
+  EXPECT_EQ(assembledAhead(), 3u);  // one ahead, and two for the compute thread
+  take();
+  EXPECT_EQ(assembledAhead(), 6u);
+}
+
 TEST_F(PrefetcherTest, anEpochOfAnEmptyStoreEndsAtOnce) {
   RowStore none(oneClass(DType::kUint8, 4));
   Prefetcher batches(none, 8, 2, cancellation_, trace_);
@@ -152,6 +185,42 @@ TEST_F(PrefetcherTest, cancellationEndsAWait) {
   canceller.join();
 }
 
+TEST_F(PrefetcherTest, tellsWithinItsPatienceThatABatchIsNotThereYet) {
+  RowStore rows(oneClass(DType::kUint8, 4));
+  auto append = [&](uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) std::memset(rows.append(static_cast<uint64_t>(rows.numRows()), 0, 1), 1, 4);
+    rows.publish();
+  };
+  Prefetcher batches(rows, 10, 2, cancellation_, trace_);
+  batches.startEpoch(std::make_unique<StreamedRows>(rows, 10, 1, 5));
+  auto start = Clock::now();
+  EXPECT_FALSE(batches.peekWithin(milliseconds(30)).has_value());
+  EXPECT_GE(secondsSince(start), 0.03);
+  EXPECT_GT(batches.takeTimes().waitSeconds, 0.02);
+  append(15);
+  auto batch = batches.peekWithin(std::chrono::seconds(10));
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ((*batch)->numRows, 10);
+  EXPECT_FALSE(batches.peekSecondWithin(milliseconds(1)).has_value());
+  rows.finish();
+  auto second = batches.peekSecondWithin(std::chrono::seconds(10));
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ((*second)->numRows, 5);
+  batches.pop();
+  batches.pop();
+  EXPECT_EQ(batches.peekWithin(std::chrono::seconds(10)), nullptr);
+  EXPECT_LT(batches.takeTimes().assembleSeconds, 0.02) << "waiting for rows is no work";
+}
+
+TEST_F(PrefetcherTest, endsWhileRowsAreStillToCome) {
+  RowStore rows(oneClass(DType::kUint8, 4));
+  {
+    Prefetcher batches(rows, 10, 2, cancellation_, trace_);
+    batches.startEpoch(std::make_unique<StreamedRows>(rows, 10, 1, 5));
+  }
+  EXPECT_EQ(countNamedThreads(), 0);
+}
+
 TEST_F(PrefetcherTest, measuresWaitsAndWork) {
   std::atomic<int> allowed = 0;
   Prefetcher batches = prefetcher(1, 2);
@@ -183,9 +252,8 @@ TEST_F(PrefetcherTest, allocatesNothingWithinAnEpoch) {
   };
   batches.startEpoch(epoch(1, 32));
   walk();
-  auto second = epoch(2, 32);
+  batches.startEpoch(epoch(2, 32));  // may add buffers
   uint64_t before = numAllocations();
-  batches.startEpoch(std::move(second));
   walk();
   EXPECT_EQ(numAllocations(), before);
 }

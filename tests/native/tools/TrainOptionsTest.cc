@@ -32,6 +32,12 @@ TEST(TrainOptions, onlyWhatWasGivenIsPassedOn) {
   EXPECT_FALSE(task.contains("columns"));
 }
 
+TEST(TrainOptions, limitTheMemoryOfRows) {
+  Json task = taskOf({"--network", kNetwork, "--data-memory", "1000", "--spill-folder", "/a,/b"});
+  EXPECT_EQ(task.at("data"), (Json{{"memory", 1000}, {"folders", {"/a", "/b"}}}));
+  EXPECT_EQ(train::TaskSpec::parse(task.dump()).rows.memory, 1000);
+}
+
 TEST(TrainOptions, becomeTheKeysOfATask) {
   Json task = taskOf({"--network",
                       kNetwork,

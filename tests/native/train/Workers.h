@@ -27,10 +27,11 @@ inline std::string smallNetwork() {
     {"kind": "Dense", "units": 3, "activation": "softmax"}]})";
 }
 
-inline std::string taskJson(const std::string& training, int rank = 0, int size = 1, const std::string& columns = "",
-                            const std::string& network = smallNetwork()) {
+// sections: what else the task has, with a comma before it.
+inline std::string taskJson(const std::string& training, int rank = 0, int size = 1, const std::string& sections = "",
+                            const std::string& network = smallNetwork(), const std::string& stepTimeout = "20") {
   return message("{\"network\": ", network, ", \"training\": ", training, ", \"worker\": {\"rank\": ", rank,
-                 ", \"size\": ", size, ", \"stepTimeout\": 20}", columns, "}");
+                 ", \"size\": ", size, ", \"stepTimeout\": ", stepTimeout, "}", sections, "}");
 }
 
 // Row `id` has the same content wherever it is stored: a class of three that can be learnt, and noise. Targets are the
@@ -65,6 +66,9 @@ struct WorkerRows {
   float weight = 1.0f;
   StepRowsOfEpoch steps = {};
   bool vectors = false;  // targets are one-hot vectors
+  // Called before each training row with the rows that came before it: then they come while training runs already.
+  std::function<void(size_t)> beforeRow = {};
+  std::function<float(uint64_t)> weightOf = {};  // by row id, instead of `weight`
 };
 
 class Worker {
@@ -73,23 +77,27 @@ class Worker {
       : task_(TaskSpec::parse(task)),
         layout_(task_.graph.parameters().layout()),
         parameters_(layout_),
-        training_(task_.rowFormat()),
-        validation_(task_.rowFormat()),
+        space_(task_.rows.makeSpace()),
+        training_(task_.rowFormat(), space_.get()),
+        validation_(task_.rowFormat(), space_.get()),
         progress_(task_.training.epochs, metricNames(task_.training.heads)),
         communicator_(std::move(communicator)),
-        steps_(rows.steps) {
+        rows_(rows) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
     if (rows.vectors) training_.settleTarget(0, false);
-    for (uint64_t id : rows.training) appendRow(training_, id, rows.weight);
-    for (uint64_t id : rows.validation) appendRow(validation_, id);
+    if (!rows.beforeRow) feed();
   }
 
   void run() {
-    setComputeThreads(1);
-    TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
-                       steps_, nullptr, &log_});
-    loop.awaitRows([] { return true; });
-    loop.run();
+    std::thread feeder;
+    if (rows_.beforeRow) feeder = std::thread([this] { feed(); });
+    try {
+      train();
+    } catch (...) {
+      if (feeder.joinable()) feeder.join();
+      throw;
+    }
+    if (feeder.joinable()) feeder.join();
   }
 
   WorkerResult result() {
@@ -108,27 +116,48 @@ class Worker {
   Cancellation cancellation;
 
  private:
+  void feed() {
+    for (size_t i = 0; i < rows_.training.size(); ++i) {
+      if (rows_.beforeRow) rows_.beforeRow(i);
+      appendRow(training_, rows_.training[i], rows_.weightOf ? rows_.weightOf(rows_.training[i]) : rows_.weight);
+      training_.publish();
+    }
+    for (uint64_t id : rows_.validation) appendRow(validation_, id);
+    validation_.finish();
+    training_.finish();
+  }
+
+  void train() {
+    setComputeThreads(1);
+    TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
+                       rows_.steps, nullptr, &log_});
+    loop.run();
+  }
+
   TaskSpec task_;
   ArenaLayout layout_;
   Arena parameters_;
+  std::unique_ptr<data::SpillSpace> space_;
   data::RowStore training_, validation_;
   Log log_;
   Trace trace_;
   Progress progress_;
   std::unique_ptr<comm::Communicator> communicator_;
-  StepRowsOfEpoch steps_;
+  WorkerRows rows_;
 };
 
 // Runs one worker per element of `rows` together; the first failure is rethrown after all have ended.
 inline std::vector<WorkerResult> trainTogether(const std::string& training, const std::vector<WorkerRows>& rows,
-                                               const std::string& network = smallNetwork()) {
+                                               const std::string& network = smallNetwork(),
+                                               const std::string& sections = "",
+                                               const std::string& stepTimeout = "20") {
   int size = static_cast<int>(rows.size());
   auto group = comm::makeLocalGroup(size);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int rank = 0; rank < size; ++rank) {
     auto index = static_cast<size_t>(rank);
-    workers.push_back(
-        std::make_unique<Worker>(taskJson(training, rank, size, "", network), rows[index], std::move(group[index])));
+    workers.push_back(std::make_unique<Worker>(taskJson(training, rank, size, sections, network, stepTimeout),
+                                               rows[index], std::move(group[index])));
   }
   std::vector<std::exception_ptr> failures(rows.size());
   std::vector<std::thread> threads;

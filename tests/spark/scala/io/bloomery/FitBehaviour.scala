@@ -27,6 +27,11 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
     assert(model.summary.history.last.loss < model.summary.history.head.loss)
     assert(model.summary.history.last.metrics("accuracy") > 0.8)
     assert(model.summary.totalSeconds > 0)
+    val workers = model.summary.workerHistory
+    assert(workers.map(_.map(_.rows)) == Seq.fill(2)(Seq.fill(5)(300L)))
+    assert(workers.flatten.forall(epoch => epoch.bytes == 300 * (4 * 4 + 4 + 12) && epoch.computeSeconds > 0))
+    assert(workers.forall(_.head.convertSeconds > 0))
+    assert(workers.forall(_.tail.forall(epoch => epoch.readSeconds == 0 && epoch.convertSeconds == 0)))
     Seq("assemble", "compute", "allreduce", "update").foreach { name =>
       Seq(0, 1).foreach { rank =>
         assert(s""""name":"$name".*?"pid":$rank""".r.findFirstIn(model.summary.trace).isDefined)
@@ -58,6 +63,18 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
       assert(model.summary.history.map(_.samples) == Seq(rows, rows))
     }
     assertNothingIsAlive()
+  }
+
+  test("rows that take three times stepTimeout to come are waited for, and change nothing") {
+    val slow = udf { (id: Long) => if (id == 599) Thread.sleep(6000); id }
+    val data = Tiny.data(spark)
+    val held = data.withColumn("label", col("label") + (slow(col("id")) - col("id")).cast("int"))
+    val classifier = Tiny.classifier.setNumWorkers(2).setEpochs(2).setStepTimeout(2).setShuffleBuffer(100)
+    val weights = fit(classifier, data).weights.toSeq
+    val model = fit(classifier, held)
+    assert(model.weights.toSeq == weights)
+    assert(model.summary.history.map(_.samples) == Seq(600L, 600L))
+    assert(model.summary.history.head.seconds > 5)
   }
 
   test("features of every kind train and predict") {

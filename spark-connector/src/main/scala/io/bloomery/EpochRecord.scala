@@ -4,7 +4,11 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.bloomery.engine.Json
 import scala.jdk.CollectionConverters._
 
-/** One finished epoch: what Keras's History keeps, and where the time went. */
+/**
+ * One finished epoch: what Keras's History keeps over all workers, and what one worker did: its rows,
+ * their bytes, and seconds in which it read rows (upstream, or back from disk), converted and
+ * assembled them, waited for batches, computed and reduced. Most of these overlap.
+ */
 final case class EpochRecord(
     epoch: Int,
     loss: Double,
@@ -15,6 +19,10 @@ final case class EpochRecord(
     samples: Long,
     steps: Long,
     seconds: Double,
+    rows: Long,
+    bytes: Long,
+    readSeconds: Double,
+    convertSeconds: Double,
     waitSeconds: Double,
     assembleSeconds: Double,
     computeSeconds: Double,
@@ -34,6 +42,10 @@ object EpochRecord {
       samples = node.path("samples").asLong(),
       steps = node.path("steps").asLong(),
       seconds = node.path("seconds").asDouble(),
+      rows = node.path("rows").asLong(),
+      bytes = node.path("bytes").asLong(),
+      readSeconds = node.path("readSeconds").asDouble(),
+      convertSeconds = node.path("convertSeconds").asDouble(),
       waitSeconds = node.path("waitSeconds").asDouble(),
       assembleSeconds = node.path("assembleSeconds").asDouble(),
       computeSeconds = node.path("computeSeconds").asDouble(),

@@ -52,6 +52,8 @@ final class NeuralNetClassifier(override val uid: String)
   def setEpochs(value: Int): this.type = set(epochs, value)
   def setSeed(value: Long): this.type = set(seed, value)
   def setShuffle(value: Boolean): this.type = set(shuffle, value)
+  def setShuffleBuffer(value: Int): this.type = set(shuffleBuffer, value)
+  def setDataMemory(value: Long): this.type = set(dataMemory, value)
   def setNumWorkers(value: Int): this.type = set(numWorkers, value)
   def setForceRepartition(value: Boolean): this.type = set(forceRepartition, value)
   def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
@@ -77,7 +79,7 @@ final class NeuralNetClassifier(override val uid: String)
         $(slotTimeout),
         $(verbose)))
     val seconds = (System.nanoTime() - started) / 1e9
-    val summary = TrainingSummary(outcome.history, seconds, $(numWorkers), outcome.trace)
+    val summary = TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))

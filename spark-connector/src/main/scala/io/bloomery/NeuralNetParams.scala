@@ -77,6 +77,16 @@ trait NeuralNetParams
   final val shuffle: BooleanParam =
     new BooleanParam(this, "shuffle", "whether each epoch sees the rows in a new order")
 
+  final val shuffleBuffer: IntParam = new IntParam(
+    this,
+    "shuffleBuffer",
+    "rows per worker that the first epoch draws from while the others still come")
+
+  final val dataMemory: LongParam = new LongParam(
+    this,
+    "dataMemory",
+    "bytes of rows that a worker keeps in memory; the others go to Spark's local directories")
+
   final val numWorkers: IntParam =
     new IntParam(this, "numWorkers", "tasks that train together, each on its share of the partitions")
 
@@ -121,6 +131,8 @@ trait NeuralNetParams
   final def getEpochs: Int = $(epochs)
   final def getSeed: Long = $(seed)
   final def getShuffle: Boolean = $(shuffle)
+  final def getShuffleBuffer: Int = $(shuffleBuffer)
+  final def getDataMemory: Long = $(dataMemory)
   final def getNumWorkers: Int = $(numWorkers)
   final def getForceRepartition: Boolean = $(forceRepartition)
   final def getConnectTimeout: Double = $(connectTimeout)

@@ -30,6 +30,9 @@ private[bloomery] object TaskJson {
           "label" -> params.getLabelCol,
           "weight" -> column(params, params.weightCol),
           "validation" -> column(params, params.validationIndicatorCol)),
+        "data" -> Json.obj(
+          "shuffleBuffer" -> set(params, params.shuffleBuffer),
+          "memory" -> set(params, params.dataMemory)),
         // Each worker puts its own in this place.
         "worker" -> Json.obj(
           "size" -> params.getNumWorkers,

@@ -11,6 +11,12 @@ final class TrainingSummary private (json: String, spans: Map[Int, Seq[String]])
   val history: Seq[EpochRecord] =
     node.path("epochs").elements().asScala.map(epoch => EpochRecord.fromJson(epoch.toString)).toSeq
 
+  /** The same as each worker saw it, by rank: `history` is that of the first. */
+  val workerHistory: Seq[Seq[EpochRecord]] =
+    node.path("workerEpochs").elements().asScala.map { epochs =>
+      epochs.elements().asScala.map(epoch => EpochRecord.fromJson(epoch.toString)).toSeq
+    }.toSeq
+
   /** From the call of fit to its end. */
   def totalSeconds: Double = node.path("seconds").asDouble()
 
@@ -39,7 +45,7 @@ final class TrainingSummary private (json: String, spans: Map[Int, Seq[String]])
 
 object TrainingSummary {
   def apply(
-      history: Seq[String],
+      workerHistory: Seq[Seq[String]],
       totalSeconds: Double,
       numWorkers: Int,
       trace: Map[Int, Seq[String]]): TrainingSummary =
@@ -48,7 +54,8 @@ object TrainingSummary {
         .obj(
           "seconds" -> totalSeconds,
           "workers" -> numWorkers,
-          "epochs" -> history.map(Json.parse(_, "epoch")))
+          "epochs" -> workerHistory.headOption.toSeq.flatten.map(Json.parse(_, "epoch")),
+          "workerEpochs" -> workerHistory.map(_.map(Json.parse(_, "epoch"))))
         .toString,
       trace)
 

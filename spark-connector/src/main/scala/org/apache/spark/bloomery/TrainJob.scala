@@ -28,8 +28,11 @@ final case class TrainRequest(
     slotTimeout: Double,
     verbose: Int)
 
-/** The weights as safetensors, the epochs as JSON, and each worker's last spans as JSON. */
-final case class TrainOutcome(weights: Array[Byte], history: Seq[String], trace: Map[Int, Seq[String]])
+/** The weights as safetensors, the epochs of each worker as JSON, and each worker's last spans as JSON. */
+final case class TrainOutcome(
+    weights: Array[Byte],
+    workerHistory: Seq[Seq[String]],
+    trace: Map[Int, Seq[String]])
 
 /**
  * Runs a fit as one barrier stage of `numWorkers` tasks on the thread that called it. A shuffle to
@@ -87,9 +90,10 @@ object TrainJob extends Logging {
       catch { case error: SparkException => throw firstCause(channel, error) }
     val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
     val trace = results.collect { case TaskResult.Trained(rank, _, spans) => rank -> spans }.toMap
-    results.collectFirst { case TaskResult.Trained(0, history, _) => history } match {
-      case Some(history) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
-        TrainOutcome(Array.concat(weights.map(_.bytes): _*), history, trace)
+    val histories = results.collect { case TaskResult.Trained(rank, history, _) => rank -> history }.sortBy(_._1)
+    histories.headOption match {
+      case Some((0, _)) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
+        TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), trace)
       case _ => throw firstCause(channel, new InternalError("Training ended without a result"))
     }
   }

@@ -1,0 +1,236 @@
+#include "data/RowReader.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/Error.h"
+#include "base/NamedThread.h"
+
+namespace bloomery::data {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+// Two windows: the one in use, and the one that is read ahead. A window belongs to the reading thread from the moment
+// it is wanted till it is read, and to the owner of the RowReader for the rest of the time.
+struct RowReader::Ahead {
+  struct Window {
+    int64_t number = -1;  // of the order; -1: free
+    std::vector<std::pair<int64_t, ChunkMemory>> chunks;
+  };
+
+  explicit Ahead(const RowStore& store) : rows(store), space(*store.space_), cipher(store.space_->makeCipher()) {
+    for (Window& window : windows) window.chunks.reserve(static_cast<size_t>(Order::kBlocksPerWindow));
+    thread = namedThread("bloomery-read", [this] { run(); });
+  }
+
+  ~Ahead() {
+    {
+      std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    changed.notify_all();
+    thread.join();
+    for (Window& window : windows) release(window);
+  }
+
+  void run();
+  void fill(Window& window);
+  void release(Window& window);
+  void waitUntilRead();
+  // Has the reading thread fill the free window with this one.
+  void want(int64_t number);
+  Window* find(int64_t number);
+
+  const RowStore& rows;
+  SpillSpace& space;
+  std::unique_ptr<Cipher> cipher;
+  std::optional<Order> order;
+  int64_t position = 0;
+  int64_t current = -1;  // the window that is read, with the next one on its way
+  std::array<Window, 2> windows;
+  std::vector<const std::byte*> places;  // by block: where it was read to, nullptr where it was not
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  Window* wanted = nullptr;  // what the reading thread is to read, or reads
+  std::exception_ptr failure;
+  bool stopping = false;
+  double seconds = 0;
+  std::thread thread;
+};
+
+void RowReader::Ahead::run() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [&] { return stopping || wanted != nullptr; });
+    if (stopping) return;
+    Window& window = *wanted;
+    lock.unlock();
+    auto start = Clock::now();
+    std::exception_ptr failed;
+    try {
+      fill(window);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    lock.lock();
+    seconds += secondsSince(start);
+    if (failed != nullptr) failure = failed;
+    wanted = nullptr;
+    changed.notify_all();
+  }
+}
+
+void RowReader::Ahead::fill(Window& window) {
+  size_t mostBuffers = space.numReadBuffers() / windows.size();
+  int64_t first = window.number * Order::kBlocksPerWindow;
+  int64_t end = std::min(first + Order::kBlocksPerWindow, order->numBlocks());
+  for (int64_t place = first; place < end && window.chunks.size() < mostBuffers; ++place) {
+    int64_t block = order->blockAt(place);
+    SpillSpace::Place onDisk;
+    {
+      std::lock_guard lock(rows.chunksMutex_);
+      const RowStore::Chunk& chunk = rows.chunks_[static_cast<size_t>(block)];
+      if (chunk.memory != nullptr) continue;
+      onDisk = chunk.place;
+    }
+    ChunkMemory memory = space.borrow();
+    if (memory == nullptr) return;
+    std::byte* bytes = memory.get();
+    window.chunks.emplace_back(block, std::move(memory));
+    space.read(onDisk, 0, {bytes, rows.chunkBytes_}, cipher.get());
+  }
+}
+
+void RowReader::Ahead::release(Window& window) {
+  for (auto& [block, memory] : window.chunks) {
+    places[static_cast<size_t>(block)] = nullptr;
+    space.giveBack(std::move(memory));
+  }
+  window.chunks.clear();
+  window.number = -1;
+}
+
+void RowReader::Ahead::waitUntilRead() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return wanted == nullptr; });
+  if (failure != nullptr) std::rethrow_exception(failure);
+  lock.unlock();
+  for (const Window& window : windows) {
+    for (const auto& [block, memory] : window.chunks) places[static_cast<size_t>(block)] = memory.get();
+  }
+}
+
+RowReader::Ahead::Window* RowReader::Ahead::find(int64_t number) {
+  for (Window& window : windows) {
+    if (window.number == number) return &window;
+  }
+  return nullptr;
+}
+
+void RowReader::Ahead::want(int64_t number) {
+  Window* window = find(-1);
+  if (window == nullptr || number >= order->numWindows()) return;
+  window->number = number;
+  {
+    std::lock_guard lock(mutex);
+    wanted = window;
+  }
+  changed.notify_all();
+}
+
+RowReader::RowReader(const RowStore& rows)
+    : rows_(rows), cipher_(rows.space_ == nullptr ? nullptr : rows.space_->makeCipher()) {}
+
+RowReader::~RowReader() = default;
+
+void RowReader::begin(const Order* order) {
+  end();
+  if (order == nullptr || rows_.space_ == nullptr) return;
+  bool spilled = [&] {
+    auto held = lock();
+    return rows_.numSpilled_ > 0;
+  }();
+  if (!spilled) return;
+  if (ahead_ == nullptr) ahead_ = std::make_unique<Ahead>(rows_);
+  ahead_->order = *order;
+  ahead_->position = 0;
+  ahead_->current = -1;
+  ahead_->places.resize(static_cast<size_t>(order->numBlocks()), nullptr);
+  ahead_->want(0);
+}
+
+void RowReader::advance(int64_t count) {
+  if (ahead_ == nullptr || !ahead_->order || count == 0) return;
+  Ahead& ahead = *ahead_;
+  int64_t first = ahead.order->windowOf(ahead.position);
+  int64_t last = ahead.order->windowOf(ahead.position + count - 1);
+  ahead.position += count;
+  if (first == ahead.current && last == ahead.current) return;
+  ahead.waitUntilRead();
+  for (Ahead::Window& window : ahead.windows) {
+    if (window.number >= 0 && window.number < first) ahead.release(window);
+  }
+  for (int64_t window = first; window <= last; ++window) {
+    if (ahead.find(window) != nullptr) continue;
+    ahead.want(window);
+    ahead.waitUntilRead();
+  }
+  if (ahead.find(last + 1) == nullptr) ahead.want(last + 1);
+  ahead.current = first == last ? last : -1;
+}
+
+void RowReader::end() {
+  if (ahead_ == nullptr || !ahead_->order) return;
+  ahead_->waitUntilRead();
+  for (Ahead::Window& window : ahead_->windows) ahead_->release(window);
+  ahead_->order.reset();
+}
+
+StoredRow RowReader::row(int64_t row) {
+  check(row >= 0 && row < rows_.numRows(), "No such row: ", row, " of ", rows_.numRows());
+  int64_t block = row / rows_.rowsPerBlock_, index = row % rows_.rowsPerBlock_;
+  const std::byte* chunk = rows_.chunks_[static_cast<size_t>(block)].memory.get();
+  if (chunk == nullptr && ahead_ != nullptr && ahead_->order) chunk = ahead_->places[static_cast<size_t>(block)];
+  return {rows_, chunk == nullptr ? readRow(block, index) : chunk, index};
+}
+
+// The row's bytes at their own places in an image of the chunk, of which nothing else is right.
+const std::byte* RowReader::readRow(int64_t block, int64_t index) {
+  auto start = Clock::now();
+  if (image_ == nullptr) image_ = allocateChunk(rows_.chunkBytes_);
+  if (image_ == nullptr) throw ResourceError("Out of memory for reading rows from disk");
+  SpillSpace::Place place = rows_.chunks_[static_cast<size_t>(block)].place;
+  auto read = [&](const RowStore::Column& column) {
+    size_t offset = column.offset + static_cast<size_t>(index) * column.bytes;
+    rows_.space_->read(place, static_cast<int64_t>(offset), {image_.get() + offset, column.bytes}, cipher_.get());
+  };
+  for (const RowStore::Column& column : rows_.features_) read(column);
+  for (const RowStore::Column& column : rows_.targets_) read(column);
+  read(rows_.rowId_);
+  read(rows_.weight_);
+  rowSeconds_ += secondsSince(start);
+  return image_.get();
+}
+
+double RowReader::takeReadSeconds() {
+  double seconds = std::exchange(rowSeconds_, 0.0);
+  if (ahead_ == nullptr) return seconds;
+  std::lock_guard lock(ahead_->mutex);
+  return seconds + std::exchange(ahead_->seconds, 0.0);
+}
+
+}  // namespace bloomery::data

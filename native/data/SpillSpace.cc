@@ -1,0 +1,176 @@
+#include "data/SpillSpace.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/Error.h"
+#include "data/Order.h"
+#include "data/RowStore.h"
+
+namespace bloomery::data {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kPieceBytes = size_t{1} << 16;  // encrypted at once
+
+// A file that has no name, so that its bytes go when the process does.
+int openUnnamed(const std::string& folder) {
+  int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
+  std::string name = folder + "/bloomery-XXXXXX";
+  descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor >= 0) ::unlink(name.c_str());
+  return descriptor;
+}
+
+bool writeAll(int descriptor, std::span<const std::byte> bytes, int64_t offset) {
+  while (!bytes.empty()) {
+    ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    offset += written;
+  }
+  return true;
+}
+
+}  // namespace
+
+void FreeChunk::operator()(std::byte* memory) const { std::free(memory); }
+
+ChunkMemory allocateChunk(size_t bytes) {
+  return ChunkMemory(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
+}
+
+SpillSpace::SpillSpace(SpillOptions options) : options_(std::move(options)) {
+  check(options_.memory >= 0, "Memory is negative: ", options_.memory);
+  for (const std::string& folder : options_.folders) files_.push_back({folder});
+  cipher_ = makeCipher();
+  if (cipher_ != nullptr) encrypted_.resize(kPieceBytes);
+}
+
+SpillSpace::~SpillSpace() {
+  for (const File& file : files_) {
+    if (file.descriptor >= 0) ::close(file.descriptor);
+  }
+}
+
+ChunkMemory SpillSpace::take(size_t chunkBytes) {
+  if (bytesHeld_ + chunkBytes > static_cast<size_t>(options_.memory)) {
+    if (!spills_) reserveReadBuffers(chunkBytes);
+    spills_ = true;
+    if (ChunkMemory memory = spillOne()) return memory;
+    // Every store fills one chunk at a time, whatever the memory.
+  }
+  ChunkMemory memory = allocateChunk(chunkBytes);
+  if (memory == nullptr) {
+    throw ResourceError(message("Out of memory for rows: ", bytesHeld_, " bytes held, ", chunkBytes,
+                                " more wanted; lower dataMemory, now ", options_.memory));
+  }
+  bytesHeld_ += chunkBytes;
+  return memory;
+}
+
+// Two windows of an Order: the one that is used and the one that is read ahead.
+void SpillSpace::reserveReadBuffers(size_t chunkBytes) {
+  size_t half = static_cast<size_t>(options_.memory) / 2 / chunkBytes;
+  size_t wanted = std::min(static_cast<size_t>(2 * Order::kBlocksPerWindow), half);
+  std::lock_guard lock(buffersMutex_);
+  buffers_.reserve(wanted);
+  while (buffers_.size() < wanted) {
+    ChunkMemory memory = spillOne();
+    if (memory == nullptr) break;
+    buffers_.push_back(std::move(memory));
+  }
+  numBuffers_ = buffers_.size();
+}
+
+ChunkMemory SpillSpace::spillOne() {
+  auto store = std::max_element(stores_.begin(), stores_.end(), [](const RowStore* left, const RowStore* right) {
+    return left->numSpillable() < right->numSpillable();
+  });
+  return store == stores_.end() || (*store)->numSpillable() == 0 ? nullptr : (*store)->spillOldest();
+}
+
+SpillSpace::Place SpillSpace::write(std::span<const std::byte> chunk) {
+  for (size_t tries = 0; tries < files_.size(); ++tries) {
+    size_t index = nextFile_++ % files_.size();
+    if (!files_[index].failed && tryWrite(index, chunk)) {
+      Place place{index, files_[index].size};
+      files_[index].size += static_cast<int64_t>(chunk.size());
+      return place;
+    }
+  }
+  int64_t spilled = 0;
+  for (const File& file : files_) spilled += file.size;
+  std::string why = files_.empty() ? "no folder is given for them" : lastFailure_;
+  throw ResourceError(message("Rows beyond dataMemory cannot be kept on disk: ", why, ", dataMemory: ", options_.memory,
+                              " bytes, on disk so far: ", spilled,
+                              " bytes; raise dataMemory, or give a folder with more space"));
+}
+
+bool SpillSpace::tryWrite(size_t index, std::span<const std::byte> chunk) {
+  File& file = files_[index];
+  if (file.descriptor < 0) file.descriptor = openUnnamed(file.folder);
+  bool good = file.descriptor >= 0;
+  if (cipher_ == nullptr) {
+    good = good && writeAll(file.descriptor, chunk, file.size);
+  } else {
+    for (size_t done = 0; good && done < chunk.size();) {
+      auto piece = chunk.subspan(done, std::min(kPieceBytes, chunk.size() - done));
+      int64_t offset = file.size + static_cast<int64_t>(done);
+      cipher_->apply(index, static_cast<uint64_t>(offset), piece, encrypted_.data());
+      good = writeAll(file.descriptor, std::span(encrypted_).first(piece.size()), offset);
+      done += piece.size();
+    }
+  }
+  if (good) return true;
+  lastFailure_ = message("folder ", file.folder, ", ", chunk.size(), " bytes: ", std::strerror(errno));
+  file.failed = true;
+  return false;
+}
+
+std::unique_ptr<Cipher> SpillSpace::makeCipher() const {
+  return options_.key ? std::make_unique<Cipher>(*options_.key) : nullptr;
+}
+
+void SpillSpace::read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const {
+  const File& file = files_[place.file];
+  int64_t at = place.offset + offset;
+  for (size_t done = 0; done < to.size();) {
+    ssize_t count = ::pread(file.descriptor, to.data() + done, to.size() - done, at + static_cast<int64_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      throw ResourceError(message("Rows on disk cannot be read back: folder ", file.folder, ", ", to.size(),
+                                  " bytes: ", count == 0 ? "the file is shorter" : std::strerror(errno)));
+    }
+    done += static_cast<size_t>(count);
+  }
+  if (cipher != nullptr) cipher->apply(place.file, static_cast<uint64_t>(at), to, to.data());
+}
+
+ChunkMemory SpillSpace::borrow() {
+  std::lock_guard lock(buffersMutex_);
+  if (buffers_.empty()) return nullptr;
+  ChunkMemory memory = std::move(buffers_.back());
+  buffers_.pop_back();
+  return memory;
+}
+
+void SpillSpace::giveBack(ChunkMemory memory) {
+  std::lock_guard lock(buffersMutex_);
+  buffers_.push_back(std::move(memory));
+}
+
+size_t SpillSpace::numReadBuffers() const {
+  std::lock_guard lock(buffersMutex_);
+  return numBuffers_;
+}
+
+}  // namespace bloomery::data

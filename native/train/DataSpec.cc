@@ -1,0 +1,49 @@
+#include "train/DataSpec.h"
+
+#include "base/Error.h"
+#include "base/JsonValue.h"
+#include "optim/Schedule.h"
+#include "train/TaskSpec.h"
+
+namespace bloomery::train {
+
+namespace {
+
+constexpr int64_t kMaxShuffleBuffer = int64_t{1} << 28;
+
+}  // namespace
+
+DataSpec DataSpec::fromJson(const Json& json) {
+  JsonReader reader(json, "data");
+  DataSpec spec;
+  spec.shuffleBuffer = reader.integer("shuffleBuffer", spec.shuffleBuffer);
+  if (reader.has("memory")) spec.memory = reader.integer("memory");
+  spec.folders = reader.texts("folders", {});
+  if (reader.has("encryptionKey")) spec.key = readCipherKey(reader.text("encryptionKey"), "data.encryptionKey");
+  reader.finish();
+  if (spec.memory && *spec.memory < 0) {
+    throw UserError(message("Negative: dataMemory ", *spec.memory, ", give bytes from 0"));
+  }
+  if (spec.shuffleBuffer < 1 || spec.shuffleBuffer > kMaxShuffleBuffer) {
+    throw UserError(
+        message("shuffleBuffer out of range: ", spec.shuffleBuffer, ", give rows from 1 to ", kMaxShuffleBuffer));
+  }
+  return spec;
+}
+
+std::unique_ptr<data::SpillSpace> DataSpec::makeSpace() const {
+  return memory ? std::make_unique<data::SpillSpace>(data::SpillOptions{*memory, folders, key}) : nullptr;
+}
+
+std::optional<std::string> whyRowsLoadFirst(const TaskSpec& task) {
+  if (optim::countsEpochs(optim::scheduleOf(task.training.updates.optimizer))) {
+    return "the learning rate's schedule counts epochs, whose steps are known when all rows are there; give it in "
+           "steps";
+  }
+  if (task.training.backwardPassesPerStep > 1) {
+    return "backwardPassesPerStep is above 1: the passes of a step wait for no rows";
+  }
+  return std::nullopt;
+}
+
+}  // namespace bloomery::train

@@ -30,7 +30,8 @@ struct CommThread::State {
   std::condition_variable changed;
   std::array<std::span<float>, kCapacity> ring;
   size_t first = 0;
-  size_t count = 0;  // the one under way included
+  size_t count = 0;     // the one under way included
+  uint64_t ticket = 0;  // of the last one submitted
   std::exception_ptr error;
   double seconds = 0;
   bool stopping = false;
@@ -78,14 +79,23 @@ CommThread::~CommThread() {
   state_->thread.join();
 }
 
-void CommThread::submit(std::span<float> values) {
+uint64_t CommThread::submit(std::span<float> values) {
+  uint64_t ticket = 0;
   {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [&] { return state_->count < kCapacity; });
     state_->ring[(state_->first + state_->count) % kCapacity] = values;
     ++state_->count;
+    ticket = ++state_->ticket;
   }
   state_->changed.notify_all();
+  return ticket;
+}
+
+void CommThread::wait(uint64_t ticket) {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->ticket - state_->count >= ticket; });
+  if (state_->error != nullptr) std::rethrow_exception(state_->error);
 }
 
 void CommThread::wait() {

@@ -2,6 +2,7 @@
 // first failure is kept and rethrown by `wait`. Owns neither the communicator nor the memory.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -15,9 +16,12 @@ class CommThread {
   CommThread(Communicator& communicator, Timeout timeout, Trace& trace);
   ~CommThread();  // ends and joins the thread; call communicator.abort() first when a reduction may be stuck
 
-  // Sums `values` over all ranks; they must stay untouched till `wait` returns. Allocates nothing.
-  void submit(std::span<float> values);
-  // Returns when everything submitted is done; rethrows the first failure.
+  // Sums `values` over all ranks; they must stay untouched till they are waited for. Allocates nothing. The ticket is
+  // for `wait`.
+  uint64_t submit(std::span<float> values);
+  // Returns when the reduction with this ticket and all before it are done, or all that were submitted; rethrows the
+  // first failure.
+  void wait(uint64_t ticket);
   void wait();
   double takeSeconds();  // spent reducing since the last call
 

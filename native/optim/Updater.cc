@@ -60,30 +60,53 @@ Updater::Updater(const UpdateSpec& spec, const ArenaLayout& layout, std::vector<
 
 double Updater::step(std::span<float> parameters, std::span<float> gradients, int64_t stepsPerEpoch,
                      double gradientScale) {
-  if (gradientScale != 1) {
-    for (const Run& run : runs_) {
-      scale(level_, gradients.subspan(run.first, run.size), static_cast<float>(gradientScale));
-    }
-  }
-  double loss = regularises_ ? regulariseAll(parameters, gradients) : 0.0;
-  clip(gradients);
-  optimizer_->beginStep(learningRate(stepsPerEpoch), numSteps_);
-  for (const Run& run : runs_) {
-    optimizer_->update(run.first, parameters.subspan(run.first, run.size), gradients.subspan(run.first, run.size),
-                       run.decays);
-  }
-  if (spec_.emaMomentum) average(parameters);
-  ++numSteps_;
+  begin(stepsPerEpoch, gradientScale);
+  double loss = update(parameters, gradients, 0, parameters.size());
+  end();
   return loss;
 }
 
-double Updater::regulariseAll(std::span<const float> parameters, std::span<float> gradients) {
+void Updater::begin(int64_t stepsPerEpoch, double gradientScale) {
+  gradientScale_ = static_cast<float>(gradientScale);
+  optimizer_->beginStep(learningRate(stepsPerEpoch), numSteps_);
+}
+
+double Updater::update(std::span<float> parameters, std::span<float> gradients, size_t first, size_t size) {
+  check(updatesInParts() || size >= parameters.size(), "The norm of all gradients needs all of them: ", size, " of ",
+        parameters.size());
+  auto gradientsOf = [&](const Run& run) { return gradients.subspan(run.first, run.size); };
+  if (gradientScale_ != 1) {
+    forRuns(first, size, [&](const Run& run) { scale(level_, gradientsOf(run), gradientScale_); });
+  }
+  double loss = regularises_ ? regularisePart(parameters, gradients, first, size) : 0.0;
+  if (spec_.clipValue) {
+    forRuns(first, size,
+            [&](const Run& run) { clamp(level_, gradientsOf(run), static_cast<float>(*spec_.clipValue)); });
+  }
+  if (spec_.clipNorm) clipNorm(gradients);
+  forRuns(first, size, [&](const Run& run) {
+    optimizer_->update(run.first, parameters.subspan(run.first, run.size), gradientsOf(run), run.decays);
+    if (spec_.emaMomentum) average(run, parameters);
+  });
+  return loss;
+}
+
+template <typename Act>
+void Updater::forRuns(size_t first, size_t size, Act act) const {
+  for (const Run& run : runs_) {
+    size_t from = std::max(run.first, first), till = std::min(run.first + run.size, first + size);
+    if (from < till) act(Run{from, till - from, run.decays});
+  }
+}
+
+double Updater::regularisePart(std::span<const float> parameters, std::span<float> gradients, size_t first,
+                               size_t size) {
   double loss = 0;
   for (size_t i = 0; i < slices_.size(); ++i) {
-    if (!regularises(rules_[i])) continue;
-    TwoSums size =
+    if (!regularises(rules_[i]) || slices_[i].offset < first || slices_[i].offset >= first + size) continue;
+    TwoSums sizes =
         regularise(sums_, part(parameters, slices_[i]), part(gradients, slices_[i]), rules_[i].l1, rules_[i].l2);
-    loss += lossOf(rules_[i], size);
+    loss += lossOf(rules_[i], sizes);
   }
   return loss;
 }
@@ -96,13 +119,7 @@ double Updater::regularisationLoss(std::span<const float> parameters) {
   return loss;
 }
 
-void Updater::clip(std::span<float> gradients) {
-  if (spec_.clipValue) {
-    for (const Run& run : runs_) {
-      clamp(level_, gradients.subspan(run.first, run.size), static_cast<float>(*spec_.clipValue));
-    }
-  }
-  if (!spec_.clipNorm) return;
+void Updater::clipNorm(std::span<float> gradients) {
   double squares = 0;
   for (size_t i = 0; i < slices_.size(); ++i) {
     if (rules_[i].trainable) squares += sumOfSquares(sums_, part(std::span<const float>(gradients), slices_[i]));
@@ -115,15 +132,13 @@ void Updater::clip(std::span<float> gradients) {
 }
 
 // The first average is the parameters themselves.
-void Updater::average(std::span<const float> parameters) {
-  for (const Run& run : runs_) {
-    auto from = parameters.subspan(run.first, run.size);
-    auto to = averages_.all().subspan(run.first, run.size);
-    if (numSteps_ == 0) {
-      std::ranges::copy(from, to.begin());
-    } else {
-      moveAverage(level_, to, from, static_cast<float>(1 - *spec_.emaMomentum));
-    }
+void Updater::average(const Run& run, std::span<const float> parameters) {
+  auto from = parameters.subspan(run.first, run.size);
+  auto to = averages_.all().subspan(run.first, run.size);
+  if (numSteps_ == 0) {
+    std::ranges::copy(from, to.begin());
+  } else {
+    moveAverage(level_, to, from, static_cast<float>(1 - *spec_.emaMomentum));
   }
 }
 

@@ -50,6 +50,14 @@ class Updater {
   // Updates the parameters; the gradients are multiplied by gradientScale first and end up as the optimizer saw them.
   // Returns the regularisation loss of the parameters as they were before.
   double step(std::span<float> parameters, std::span<float> gradients, int64_t stepsPerEpoch, double gradientScale = 1);
+
+  // The same in parts, each as soon as its gradients are there: begin, `update` for parts that together are the arena
+  // and do not cut a slice in two, end. Gives the same bits. Not possible when the norm of all gradients is clipped.
+  bool updatesInParts() const { return !spec_.clipNorm; }
+  void begin(int64_t stepsPerEpoch, double gradientScale = 1);
+  double update(std::span<float> parameters, std::span<float> gradients, size_t first, size_t size);
+  void end() { ++numSteps_; }
+
   // The schedule's rate for the next step.
   double learningRate(int64_t stepsPerEpoch) const { return schedule_.at(numSteps_, stepsPerEpoch); }
   int64_t numSteps() const { return numSteps_; }
@@ -74,9 +82,12 @@ class Updater {
     bool decays = true;
   };
 
-  double regulariseAll(std::span<const float> parameters, std::span<float> gradients);
-  void clip(std::span<float> gradients);
-  void average(std::span<const float> parameters);
+  // Calls act(run) for the part of every run that lies in [first, first + size).
+  template <typename Act>
+  void forRuns(size_t first, size_t size, Act act) const;
+  double regularisePart(std::span<const float> parameters, std::span<float> gradients, size_t first, size_t size);
+  void clipNorm(std::span<float> gradients);
+  void average(const Run& run, std::span<const float> parameters);
 
   UpdateSpec spec_;
   SimdLevel level_;
@@ -89,6 +100,7 @@ class Updater {
   SliceSums sums_;
   Arena averages_;
   int64_t numSteps_ = 0;
+  float gradientScale_ = 1;  // of the step under way
 };
 
 }  // namespace bloomery::optim

@@ -260,6 +260,42 @@ TEST(UpdaterTest, levelsAndThreadsGiveTheSameBits) {
   omp_set_num_threads(before);
 }
 
+class UpdateInParts : public testing::TestWithParam<const char*> {};
+
+TEST_P(UpdateInParts, givesTheBitsOfOneStep) {
+  const std::string spec = std::string(R"({"clipValue": 0.5, "emaMomentum": 0.9, "optimizer": )") + GetParam() + "}";
+  const std::vector<ParameterRule> rules = {{.l1 = 1e-2f}, {.decays = false}, {.l2 = 1e-2f}};
+  Training whole(spec, rules), parts(spec, rules);
+  for (uint64_t key : {2, 3, 4}) {
+    double wholeLoss = whole.step(key, 0.5), loss = 0;
+    Arena fresh = filled(parts.layout, key);
+    std::ranges::copy(fresh.all(), parts.gradients.all().begin());
+    parts.updater.begin(10, 0.5);
+    for (size_t i = parts.layout.slices().size(), end = parts.layout.numFloats(); i > 0; --i) {
+      size_t first = parts.slice(i - 1).offset;
+      loss += parts.updater.update(parts.parameters.all(), parts.gradients.all(), first, end - first);
+      end = first;
+    }
+    parts.updater.end();
+    EXPECT_NEAR(loss, wholeLoss, 1e-12);
+    ASSERT_EQ(valuesOf(parts.parameters), valuesOf(whole.parameters));
+  }
+  for (Training* training : {&whole, &parts}) training->updater.swapAverages(training->parameters.all());
+  EXPECT_EQ(valuesOf(parts.parameters), valuesOf(whole.parameters));
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, UpdateInParts,
+                         testing::Values(R"("sgd")", R"({"kind": "sgd", "momentum": 0.9, "weightDecay": 0.1})",
+                                         R"("adam")", R"("adamw")", R"("adadelta")", R"("adagrad")", R"("rmsprop")",
+                                         R"("lamb")"));
+
+TEST(UpdaterTest, normOfAllGradientsIsNotClippedInParts) {
+  Training training(R"({"clipNorm": 1})");
+  EXPECT_FALSE(training.updater.updatesInParts());
+  training.updater.begin(10);
+  EXPECT_THROW(training.updater.update(training.parameters.all(), training.gradients.all(), 0, 16), InternalError);
+}
+
 TEST(UpdateSpecTest, optionsAreReadAndWritten) {
   UpdateSpec spec = read(R"({"optimizer": {"learningRate": 0.5}, "clipNorm": 1, "emaMomentum": 0.99})");
   Json json;

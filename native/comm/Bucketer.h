@@ -1,0 +1,54 @@
+// Reduces the gradients of a step in buckets while backward goes on: neighbouring slices of the gradient arena, from
+// the last layer to the first, each started as soon as its last gradient is written. All ranks have the same buckets in
+// the same order, whatever order their gradients come in. Lives on the compute thread; borrows the arena and the comm
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "comm/CommThread.h"
+#include "tensor/Arena.h"
+#include "tensor/GradientSink.h"
+
+namespace bloomery::comm {
+
+// Part of the gradient arena, whole slices with the padding behind them.
+struct Bucket {
+  size_t first = 0, size = 0;  // in floats
+};
+
+// A pure function of its arguments. The arena may be longer than the layout: what lies behind the last slice rides in
+// the first bucket, which is small, so that it is on its way early.
+std::vector<Bucket> planBuckets(const ArenaLayout& layout, size_t numFloats);
+
+class Bucketer final : public GradientSink {
+ public:
+  Bucketer(CommThread& comm, std::span<float> gradients, const ArenaLayout& layout);
+
+  const std::vector<Bucket>& buckets() const { return buckets_; }
+
+  // Before a step's backward, with what rides behind the last slice already written.
+  void begin();
+  void ready(size_t sliceIndex) override;
+  // Behind it: starts what nobody has announced, such as everything on a rank without rows.
+  void finish();
+  // Till a bucket that was started is reduced; rethrows a failure.
+  void await(size_t bucket) { comm_.wait(tickets_[bucket]); }
+
+ private:
+  void start(size_t bucket);
+
+  CommThread& comm_;
+  std::span<float> gradients_;
+  std::vector<Bucket> buckets_;
+  std::vector<size_t> bucketOf_;   // by slice
+  std::vector<size_t> numSlices_;  // by bucket
+  std::vector<size_t> numMissing_;
+  std::vector<uint64_t> tickets_;
+  size_t next_ = 0;  // the first bucket that is not started
+};
+
+}  // namespace bloomery::comm

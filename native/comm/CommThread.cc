@@ -80,6 +80,7 @@ CommThread::~CommThread() {
 }
 
 uint64_t CommThread::submit(std::span<float> values) {
+  if (state_->communicator.size() == 1) return 0;  // the values are the sums
   uint64_t ticket = 0;
   {
     std::unique_lock lock(state_->mutex);

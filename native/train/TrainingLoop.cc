@@ -30,6 +30,27 @@ bool hasWeights(const TaskSpec& task) {
   return weighsClasses || !task.columns.weight.empty();
 }
 
+// Adds what a step's earlier passes left to each slice of its last pass before it is handed on.
+class AddingSink final : public GradientSink {
+ public:
+  AddingSink(const ArenaLayout& layout, std::span<float> gradients, std::span<const float> accumulated,
+             GradientSink& next)
+      : layout_(layout), gradients_(gradients), accumulated_(accumulated), next_(next) {}
+
+  void ready(size_t sliceIndex) override {
+    const Slice& slice = layout_.slices()[sliceIndex];
+    optim::addTo(simdLevel(), gradients_.subspan(slice.offset, slice.size),
+                 accumulated_.subspan(slice.offset, slice.size));
+    next_.ready(sliceIndex);
+  }
+
+ private:
+  const ArenaLayout& layout_;
+  std::span<float> gradients_;
+  std::span<const float> accumulated_;
+  GradientSink& next_;
+};
+
 size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
 
 size_t gradientFloats(const TaskSpec& task) { return task.graph.parameters().layout().numFloats() + tailFloats(task); }
@@ -58,6 +79,7 @@ TrainingLoop::TrainingLoop(LoopContext context)
       timeout_(static_cast<int64_t>(context_.task.worker.stepTimeout * 1000)),
       patience_(std::clamp(timeout_ / 4, comm::Timeout(1), kSignOfLife)),
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
+      layout_(context_.task.graph.parameters().layout()),
       gradients_(gradientFloats(context_.task)),
       tail_(gradients_.all().last(tailFloats(context_.task))),
       reducer_(context_.communicator, timeout_),
@@ -67,9 +89,10 @@ TrainingLoop::TrainingLoop(LoopContext context)
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
-      updater_(context_.task.training.updates, context_.task.graph.parameters().layout(),
+      updater_(context_.task.training.updates, layout_,
                optim::rulesOf(context_.task.graph.parameters())),
       comm_(context_.communicator, timeout_, context_.trace),
+      bucketer_(comm_, gradients_.all(), layout_),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
       validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
@@ -86,11 +109,10 @@ TrainingLoop::TrainingLoop(LoopContext context)
       noInputs_(context_.task.graph.inputs().size(), nullptr),
       warnedOf_(objective_.numOutputs(), false) {
   if (context_.profile != nullptr && context_.profile->tracesLayers) context_.profile->plan.trace = &context_.trace;
-  ArenaLayout layout = context_.task.graph.parameters().layout();
   const auto& parameters = context_.task.graph.parameters().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].runningMomentum) continue;
-    const Slice& slice = layout.slices()[i];
+    const Slice& slice = layout_.slices()[i];
     statistics_.push_back({slice.offset, slice.size, static_cast<float>(*parameters[i].runningMomentum)});
   }
 }
@@ -171,17 +193,12 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     sums_.clear();
     if (passes_ > 1) earlierPasses(epoch);
     data::Batch* batch = batches_.peek();
-    computeGradients(batch, epoch);
-    if (passes_ > 1) optim::addTo(simdLevel(), gradients_.all().first(accumulated_.all().size()), accumulated_.all());
-    describe(batch == nullptr ? nullptr : batches_.peekSecondWithin(patience_), next_);
+    computeLosses(batch, epoch);
+    describe(batch == nullptr ? nullptr : batchAfter(epoch), next_);
     tail_.write(sums_, next_);
-    comm_.submit(gradients_.all());
+    reduceGradients(batch);
     if (batch != nullptr) batches_.pop();
-    waitForReduction();
-    ++steps;
-    tail_.read(sums_, next_);
-    checkFinite(epoch, steps);
-    updateParameters();
+    updateParameters(epoch, ++steps);
     totals_ += sums_;
     objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
     addPenalty(soFar_);
@@ -219,9 +236,9 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   context_.progress.epochDone(std::move(record));
 }
 
-void TrainingLoop::waitForReduction() {
+void TrainingLoop::awaitBucket(size_t bucket) {
   TraceScope scope(context_.trace, "wait for allreduce", "compute", &reductionSeconds_);
-  comm_.wait();
+  bucketer_.await(bucket);
 }
 
 void TrainingLoop::addToProfile(const EpochRecord& epoch) {
@@ -260,17 +277,24 @@ void TrainingLoop::exchangeHeaders(StepHeader& header) {
   } while (header.notReady > 0);
 }
 
+// While rows still come, nobody is kept waiting for them now: whoever cannot tell says so.
+std::optional<data::Batch*> TrainingLoop::batchAfter(int64_t epoch) {
+  return streams_ && epoch == 1 ? batches_.peekSecondWithin(comm::Timeout(0)) : batches_.peekSecond();
+}
+
 void TrainingLoop::earlierPasses(int64_t epoch) {
   accumulated_.clear();
   for (int64_t pass = 1; pass < passes_ && batches_.peek() != nullptr && batches_.peekSecond() != nullptr; ++pass) {
-    computeGradients(batches_.peek(), epoch);
+    computeLosses(batches_.peek(), epoch);
+    NoGradientSink sink;
+    computeGradients(batches_.peek(), sink);
     optim::addTo(simdLevel(), accumulated_.all(), gradients_.all().first(accumulated_.all().size()));
     batches_.pop();
   }
 }
 
-void TrainingLoop::computeGradients(const data::Batch* batch, int64_t epoch) {
-  TraceScope scope(context_.trace, "compute", "compute", &gradientSeconds_);
+void TrainingLoop::computeLosses(const data::Batch* batch, int64_t epoch) {
+  TraceScope scope(context_.trace, "forward", "compute", &gradientSeconds_);
   if (batch == nullptr) return takePartWithoutRows(epoch);
   bool divides = passes_ == 1;  // else the update does
   double rows = static_cast<double>(batch->numRows);
@@ -284,10 +308,6 @@ void TrainingLoop::computeGradients(const data::Batch* batch, int64_t epoch) {
   ownRows_ += batch->numRows;
   for (size_t i = 0; i < own_.weights.size(); ++i) own_.weights[i] = batch->targets[i].weightSum;
   sums_ += own_;
-  if (!divides || header_.hasWeight()) {
-    NoGradientSink sink;
-    plan_->backward(sink);
-  }
 }
 
 // The others' statistics wait for everybody.
@@ -299,13 +319,29 @@ void TrainingLoop::takePartWithoutRows(int64_t epoch) {
     std::span<float> gradients = plan_->logitGradients(i).span();
     std::fill(gradients.begin(), gradients.end(), 0.0f);
   }
-  NoGradientSink sink;
-  if (header_.hasWeight()) plan_->backward(sink);
 }
 
-void TrainingLoop::checkFinite(int64_t epoch, int64_t step) const {
+void TrainingLoop::computeGradients(const data::Batch* batch, GradientSink& sink) {
+  TraceScope scope(context_.trace, "backward", "compute", &gradientSeconds_);
+  bool takesPart = batch != nullptr || context_.task.graph.synchronizesStatistics();
+  bool counts = header_.hasWeight() || (passes_ > 1 && batch != nullptr);
+  if (takesPart && counts) plan_->backward(sink);
+}
+
+// Synchronised statistics use the communicator in the middle of backward: then reductions begin behind it.
+void TrainingLoop::reduceGradients(const data::Batch* batch) {
+  NoGradientSink none;
+  GradientSink& out = context_.task.graph.synchronizesStatistics() ? static_cast<GradientSink&>(none) : bucketer_;
+  AddingSink adding(layout_, gradients_.all(), accumulated_.all(), out);
+  bucketer_.begin();
+  computeGradients(batch, passes_ > 1 ? adding : out);
+  bucketer_.finish();
+}
+
+void TrainingLoop::checkFinite(int64_t epoch, int64_t step) {
   for (size_t i = 0; i < sums_.losses.size(); ++i) {
     if (std::isfinite(sums_.losses[i])) continue;
+    comm_.wait();  // everybody stops here: reductions that were begun would be left without peers
     std::string columns, output;
     for (const std::string& name : context_.task.columns.features)
       columns += (columns.empty() ? "'" : ", '") + name + "'";
@@ -315,22 +351,40 @@ void TrainingLoop::checkFinite(int64_t epoch, int64_t step) const {
   }
 }
 
-void TrainingLoop::updateParameters() {
-  TraceScope scope(context_.trace, "update", "compute", &updateSeconds_);
+// Bucket by bucket, as they come; the first brings the sums of the step.
+void TrainingLoop::updateParameters(int64_t epoch, int64_t step) {
+  const std::vector<comm::Bucket>& buckets = bucketer_.buckets();
+  awaitBucket(0);
+  tail_.read(sums_, next_);
+  checkFinite(epoch, step);
   double weight = *std::max_element(sums_.weights.begin(), sums_.weights.end());
+  std::span<float> parameters = context_.parameters.all(), gradients = gradients_.all().first(parameters.size());
+  auto update = [&](size_t first, size_t size) {
+    TraceScope scope(context_.trace, "update", "compute", &updateSeconds_);
+    followStatistics(first, size);
+    penalties_ += updater_.update(parameters, gradients, first, size) * static_cast<double>(sums_.rows);
+  };
+  if (weight > 0) {
+    learningRate_ = updater_.learningRate(stepsPerEpoch_);
+    updater_.begin(stepsPerEpoch_, passes_ > 1 ? 1 / weight : 1.0);
+  }
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    awaitBucket(i);
+    size_t end = std::min(buckets[i].first + buckets[i].size, parameters.size());
+    if (weight > 0 && updater_.updatesInParts() && buckets[i].first < end) {
+      update(buckets[i].first, end - buckets[i].first);
+    }
+  }
   if (weight <= 0) return;
-  followStatistics();
-  std::span<float> parameters = context_.parameters.all();
-  learningRate_ = updater_.learningRate(stepsPerEpoch_);
-  double penalty = updater_.step(parameters, gradients_.all().first(parameters.size()), stepsPerEpoch_,
-                                 passes_ > 1 ? 1 / weight : 1.0);
-  penalties_ += penalty * static_cast<double>(sums_.rows);
+  if (!updater_.updatesInParts()) update(0, parameters.size());
+  updater_.end();
 }
 
 // Running statistics came through the reduction in place of gradients, weighted by rows.
-void TrainingLoop::followStatistics() {
+void TrainingLoop::followStatistics(size_t first, size_t size) {
   float scale = passes_ > 1 ? 1.0f / static_cast<float>(sums_.rows) : 1.0f;
   for (const Statistic& statistic : statistics_) {
+    if (statistic.first < first || statistic.first >= first + size) continue;
     float* values = context_.parameters.all().data() + statistic.first;
     const float* news = gradients_.all().data() + statistic.first;
     for (size_t i = 0; i < statistic.size; ++i) {

@@ -8,6 +8,7 @@
 
 #include "base/Cancellation.h"
 #include "base/Log.h"
+#include "comm/Bucketer.h"
 #include "comm/CommThread.h"
 #include "data/Prefetcher.h"
 #include "nn/Plan.h"
@@ -71,13 +72,18 @@ class TrainingLoop {
   void exchangeHeaders(StepHeader& header);
   // All batches of a step but its last: their gradients wait, not divided yet, for those of the last.
   void earlierPasses(int64_t epoch);
-  // Adds to the step's sums. A worker that has run out brings zeros.
-  void computeGradients(const data::Batch* batch, int64_t epoch);
+  // The batch behind the one under way; nothing when it is not there yet.
+  std::optional<data::Batch*> batchAfter(int64_t epoch);
+  // Forward, and the losses, which are added to the step's sums. A worker that has run out (nullptr) brings zeros.
+  void computeLosses(const data::Batch* batch, int64_t epoch);
   void takePartWithoutRows(int64_t epoch);
-  void checkFinite(int64_t epoch, int64_t step) const;
-  void updateParameters();
-  void followStatistics();
-  void waitForReduction();
+  void computeGradients(const data::Batch* batch, GradientSink& sink);
+  // Backward of the step's last pass, with gradients on their way as soon as they are complete.
+  void reduceGradients(const data::Batch* batch);
+  void checkFinite(int64_t epoch, int64_t step);
+  void updateParameters(int64_t epoch, int64_t step);
+  void followStatistics(size_t first, size_t size);
+  void awaitBucket(size_t bucket);
   void addPenalty(Measures& measures) const;
   // Hands the epoch's times to the profile, when there is one.
   void addToProfile(const EpochRecord& epoch);
@@ -92,7 +98,8 @@ class TrainingLoop {
   comm::Timeout timeout_;
   comm::Timeout patience_;  // with a batch that is late, before the others are told
   int64_t batchSize_;
-  Arena gradients_;  // with the StepTail behind the last slice
+  ArenaLayout layout_;  // of parameters and gradients
+  Arena gradients_;     // with the StepTail behind the last slice
   StepTail tail_;
   GroupReducer reducer_;
   std::unique_ptr<nn::Plan> plan_;
@@ -101,6 +108,7 @@ class TrainingLoop {
   Arena accumulated_;  // gradients of a step's earlier passes
   optim::Updater updater_;
   comm::CommThread comm_;
+  comm::Bucketer bucketer_;
   data::Prefetcher batches_;
   data::Prefetcher validationBatches_;
   bool streams_;                    // the first epoch takes rows as they come

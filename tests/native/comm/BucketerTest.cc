@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <mutex>
 #include <random>
 
 #include "base/AllocationCounter.h"
+#include "comm/FakeCommunicator.h"
 #include "comm/Ranks.h"
 
 namespace bloomery::comm {
@@ -51,29 +51,6 @@ TEST(BucketPlan, firstIsSmallAndSmallOnesGoTogether) {
   EXPECT_EQ(planBuckets(layoutOf({1000, 1000, 10}), 4096).size(), 1u);
 }
 
-// Notes how large each reduction was.
-class NotingCommunicator : public Communicator {
- public:
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  void allreduce(std::span<float> values, Timeout) override {
-    std::lock_guard lock(mutex_);
-    sizes_.push_back(values.size());
-  }
-  void allreduce(std::span<double>, Timeout) override {}
-  std::vector<uint64_t> allgather(uint64_t value, Timeout) override { return {value}; }
-  void broadcast(std::span<std::byte>, int, Timeout) override {}
-  void abort() override {}
-  std::vector<size_t> sizes() {
-    std::lock_guard lock(mutex_);
-    return sizes_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<size_t> sizes_;
-};
-
 struct Rank {
   explicit Rank(Communicator& communicator)
       : layout(layoutOf(kSizes)),
@@ -89,7 +66,7 @@ struct Rank {
 };
 
 TEST(Bucketer, startsABucketWithItsLastSliceAndNeverBeforeTheOnesBefore) {
-  NotingCommunicator communicator;
+  FakeCommunicator communicator;
   Rank rank(communicator);
   const std::vector<Bucket>& buckets = rank.bucketer.buckets();
   auto startedAfter = [&](size_t slice) {
@@ -140,7 +117,7 @@ TEST(Bucketer, gradientsThatComeInAnyOrderAddUp) {
 }
 
 TEST(Bucketer, refusesASliceThatComesTwice) {
-  NotingCommunicator communicator;
+  FakeCommunicator communicator;
   Rank rank(communicator);
   rank.bucketer.begin();
   rank.bucketer.ready(12);
@@ -151,8 +128,8 @@ TEST(Bucketer, refusesASliceThatComesTwice) {
 }
 
 TEST(Bucketer, allocatesNothing) {
-  auto ranks = makeLocalGroup(1);
-  Rank rank(*ranks[0]);
+  FakeCommunicator communicator;
+  Rank rank(communicator);
   auto step = [&] {
     rank.bucketer.begin();
     for (size_t slice = kSizes.size(); slice > 0; --slice) rank.bucketer.ready(slice - 1);

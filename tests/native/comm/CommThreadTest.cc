@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <thread>
 
 #include "base/AllocationCounter.h"
 #include "base/NamedThread.h"
+#include "comm/FakeCommunicator.h"
 #include "comm/Ranks.h"
 
 namespace bloomery::comm {
@@ -50,9 +52,9 @@ TEST(CommThread, takesMoreThanItHasRoomFor) {
 }
 
 TEST(CommThread, allocatesNothing) {
-  auto ranks = makeLocalGroup(1);
+  FakeCommunicator communicator;
   Trace trace;
-  CommThread thread(*ranks[0], kPlenty, trace);
+  CommThread thread(communicator, kPlenty, trace);
   std::vector<float> values(100);
   auto step = [&] {
     for (int i = 0; i < 100; ++i) thread.submit(values);
@@ -62,6 +64,35 @@ TEST(CommThread, allocatesNothing) {
   uint64_t before = numAllocations();
   step();
   EXPECT_EQ(numAllocations(), before);
+}
+
+TEST(CommThread, waitsForOneReductionAndThoseBeforeIt) {
+  std::mutex gate;
+  FakeCommunicator communicator([&](size_t number) {
+    if (number == 3) std::lock_guard wait(gate);
+  });
+  Trace trace;
+  CommThread thread(communicator, kPlenty, trace);
+  std::vector<float> values(4);
+  {
+    std::lock_guard closed(gate);
+    thread.submit(values);
+    uint64_t second = thread.submit(values);
+    thread.submit(values);
+    thread.wait(second);
+  }
+  thread.wait();
+  EXPECT_EQ(communicator.sizes().size(), 3u);
+}
+
+TEST(CommThread, hasNothingToDoForOneRank) {
+  auto ranks = makeLocalGroup(1);
+  Trace trace;
+  CommThread thread(*ranks[0], kPlenty, trace);
+  std::vector<float> values(4, 7.0f);
+  thread.wait(thread.submit(values));
+  EXPECT_EQ(values[0], 7.0f);
+  EXPECT_TRUE(trace.drain().empty());
 }
 
 TEST(CommThread, keepsTheFirstFailure) {
@@ -80,24 +111,11 @@ TEST(CommThread, keepsTheFirstFailure) {
   EXPECT_EQ(values[0], 7.0f);
 }
 
-// Fails once and would then go on as if nothing had happened, as no communicator may.
-class ForgetfulCommunicator : public Communicator {
- public:
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  void allreduce(std::span<float>, Timeout) override {
-    if (++numCalls == 1) throw PeerLost("gone");
-  }
-  void allreduce(std::span<double>, Timeout) override {}
-  std::vector<uint64_t> allgather(uint64_t value, Timeout) override { return {value}; }
-  void broadcast(std::span<std::byte>, int, Timeout) override {}
-  void abort() override {}
-
-  int numCalls = 0;
-};
-
 TEST(CommThread, reducesNothingAfterAFailure) {
-  ForgetfulCommunicator communicator;
+  // Would go on as if nothing had happened, as no communicator may.
+  FakeCommunicator communicator([](size_t number) {
+    if (number == 1) throw PeerLost("gone");
+  });
   Trace trace;
   CommThread thread(communicator, kPlenty, trace);
   std::vector<float> values(4);
@@ -105,7 +123,7 @@ TEST(CommThread, reducesNothingAfterAFailure) {
   EXPECT_EQ(failureOf([&] { thread.wait(); }).text, "gone");
   thread.submit(values);
   EXPECT_EQ(failureOf([&] { thread.wait(); }).text, "gone");
-  EXPECT_EQ(communicator.numCalls, 1);
+  EXPECT_EQ(communicator.sizes().size(), 1u);
 }
 
 TEST(CommThread, endsWhileAReductionIsStuckOnceAborted) {

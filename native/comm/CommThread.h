@@ -16,8 +16,8 @@ class CommThread {
   CommThread(Communicator& communicator, Timeout timeout, Trace& trace);
   ~CommThread();  // ends and joins the thread; call communicator.abort() first when a reduction may be stuck
 
-  // Sums `values` over all ranks; they must stay untouched till they are waited for. Allocates nothing, and does nothing
-  // at all where there is one rank. The ticket is for `wait`.
+  // Sums `values` over all ranks; they must stay untouched till they are waited for. Allocates nothing, and does
+  // nothing at all where there is one rank. The ticket is for `wait`.
   uint64_t submit(std::span<float> values);
   // Returns when the reduction with this ticket and all before it are done, or all that were submitted; rethrows the
   // first failure.

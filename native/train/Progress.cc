@@ -36,6 +36,7 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["assembleSeconds"] = record.assembleSeconds;
   json["computeSeconds"] = record.computeSeconds;
   json["allreduceSeconds"] = record.allreduceSeconds;
+  json["exposedAllreduceSeconds"] = record.exposedAllreduceSeconds;
   return json;
 }
 

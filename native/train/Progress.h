@@ -36,7 +36,8 @@ struct EpochRecord {
   double waitSeconds = 0;     // the compute thread waited for batches
   double assembleSeconds = 0;
   double computeSeconds = 0;
-  double allreduceSeconds = 0;
+  double allreduceSeconds = 0;         // gradients were on their way
+  double exposedAllreduceSeconds = 0;  // and the compute thread waited for them
 };
 
 class Progress {

@@ -89,8 +89,7 @@ TrainingLoop::TrainingLoop(LoopContext context)
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
-      updater_(context_.task.training.updates, layout_,
-               optim::rulesOf(context_.task.graph.parameters())),
+      updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters())),
       comm_(context_.communicator, timeout_, context_.trace),
       bucketer_(comm_, gradients_.all(), layout_),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
@@ -229,7 +228,8 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .waitSeconds = times.waitSeconds,
                      .assembleSeconds = times.assembleSeconds,
                      .computeSeconds = gradientSeconds_ + updateSeconds_,
-                     .allreduceSeconds = comm_.takeSeconds()};
+                     .allreduceSeconds = comm_.takeSeconds(),
+                     .exposedAllreduceSeconds = reductionSeconds_};
   addToProfile(record);
   gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
   ownRows_ = 0;

@@ -100,8 +100,9 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
     // Input gradient [rows, in] = output gradient [rows, out] x transposed kernel [out, in].
     dnnl::memory inputGradientRows = asRows(input.gradient, inputs);
     dnnl::memory::desc transposedKernel({units, inputs}, DataType::f32, Tag::ba);
-    dnnl::matmul::primitive_desc inputGradient(builder.engine(), gradientRows.get_desc(), wanted(transposedKernel, rows),
-                                               inputGradientRows.get_desc(), builder.attributes());
+    dnnl::matmul::primitive_desc inputGradient(builder.engine(), gradientRows.get_desc(),
+                                               wanted(transposedKernel, rows), inputGradientRows.get_desc(),
+                                               builder.attributes());
     dnnl::memory kernel = builder.as(inputGradient.weights_desc(), builder.parameter(node, 0, transposedKernel),
                                      Phase::kBackward, backward);
     backward.push_back(builder.operation(

@@ -26,7 +26,8 @@ final case class EpochRecord(
     waitSeconds: Double,
     assembleSeconds: Double,
     computeSeconds: Double,
-    allreduceSeconds: Double)
+    allreduceSeconds: Double,
+    exposedAllreduceSeconds: Double)
 
 object EpochRecord {
   def fromJson(json: String): EpochRecord = {
@@ -49,7 +50,8 @@ object EpochRecord {
       waitSeconds = node.path("waitSeconds").asDouble(),
       assembleSeconds = node.path("assembleSeconds").asDouble(),
       computeSeconds = node.path("computeSeconds").asDouble(),
-      allreduceSeconds = node.path("allreduceSeconds").asDouble())
+      allreduceSeconds = node.path("allreduceSeconds").asDouble(),
+      exposedAllreduceSeconds = node.path("exposedAllreduceSeconds").asDouble())
   }
 
   private def numbers(node: JsonNode): Map[String, Double] =

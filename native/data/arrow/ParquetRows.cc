@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/Error.h"
+#include "data/arrow/ArrowStructs.h"
 #include "data/arrow/ParquetFile.h"
+#include "data/arrow/PlainLayout.h"
 
 namespace bloomery::data {
 
@@ -17,38 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <typename Struct>
-struct Exported {
-  Exported() = default;
-  ~Exported() { release(); }
-  Exported(const Exported&) = delete;
-  Exported& operator=(const Exported&) = delete;
-  void release() {
-    if (value.release != nullptr) value.release(&value);
-  }
-
-  Struct value = {};
-};
-
 void expectOk(const arrow::Status& status, const std::string& file) {
   if (status.IsOutOfMemory()) throw ResourceError(message("Out of memory while reading file ", file));
   check(status.ok(), "Rows of a file cannot be exported: ", status.message(), ", file ", file);
-}
-
-// Whether buffers of the one type can be read as the other: names and nullability of a list's elements do not matter.
-bool sameLayout(const arrow::DataType& a, const arrow::DataType& b) {
-  if (a.id() != b.id() || a.num_fields() != b.num_fields()) return false;
-  if (a.num_fields() == 0) return a.Equals(b);
-  if (a.id() == arrow::Type::FIXED_SIZE_LIST) {
-    auto length = [](const arrow::DataType& type) {
-      return static_cast<const arrow::FixedSizeListType&>(type).list_size();
-    };
-    if (length(a) != length(b)) return false;
-  }
-  for (int i = 0; i < a.num_fields(); ++i) {
-    if (!sameLayout(*a.field(i)->type(), *b.field(i)->type())) return false;
-  }
-  return true;
 }
 
 bool isHidden(const fs::path& path) {

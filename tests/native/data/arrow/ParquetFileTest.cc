@@ -1,7 +1,6 @@
 // Parquet files as the rows of a RowStore: what ParquetFile and ParquetRows make of them.
 #include "data/arrow/ParquetFile.h"
 
-#include <arrow/io/memory.h>
 #include <gtest/gtest.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
@@ -10,6 +9,7 @@
 #include "data/Formats.h"
 #include "data/arrow/ArrowIngest.h"
 #include "data/arrow/Batches.h"
+#include "data/arrow/MemorySource.h"
 #include "data/arrow/ParquetRows.h"
 #include "data/arrow/ParquetWriter.h"
 
@@ -311,8 +311,7 @@ TEST(ParquetFile, aDamagedFileIsRowsOrAUserError) {
   writeParquet(folder / "a.parquet", numbered(0, 60), {.rowsPerGroup = 25, .checksums = true});
   std::string content = folder.read("a.parquet");
   auto readAll = [](const std::string& bytes) {
-    auto source = std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(bytes));
-    ParquetFile file("damaged", source);
+    ParquetFile file(std::make_shared<MemorySource>("damaged", bytes));
     file.start({"x", "y"});
     while (file.next() != nullptr) {
     }

@@ -93,7 +93,7 @@ void TrainingLoop::awaitRows(const std::function<bool()>& waitForRows) {
   totalValidationRows_ = sumOverWorkers(context_.validationRows.numRows());
   if (totalRows_ == 0) {
     throw UserError(totalValidationRows_ == 0
-                        ? "No rows to train on: the DataFrame is empty"
+                        ? "No rows to train on: the data is empty"
                         : message("No rows to train on: all ", totalValidationRows_,
                                   " rows are for validation, column '", context_.task.columns.validation, "'"));
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/Error.h"
+#include "jni/AttachedThread.h"
 #include "jni/Text.h"
 
 namespace bloomery::jni {
@@ -32,6 +33,18 @@ void raise(JNIEnv* env, ErrorKind kind, const std::string& text) {
 
 }  // namespace
 
+JavaException::JavaException(JNIEnv* env) {
+  jthrowable pending = env->ExceptionOccurred();
+  env->ExceptionClear();
+  exception_ = std::shared_ptr<_jobject>(env->NewGlobalRef(pending), [](jobject held) {
+    AttachedThread thread;
+    if (thread.env() != nullptr) thread.env()->DeleteGlobalRef(held);
+  });
+  env->DeleteLocalRef(pending);
+}
+
+void JavaException::raise(JNIEnv* env) const { env->Throw(static_cast<jthrowable>(exception_.get())); }
+
 bool loadExceptionClasses(JNIEnv* env) {
   for (size_t i = 0; i < kClassNames.size(); ++i) {
     jclass local = env->FindClass(kClassNames[i]);
@@ -55,6 +68,8 @@ void throwJava(JNIEnv* env) {
   try {
     throw;
   } catch (const JavaExceptionPending&) {
+  } catch (const JavaException& exception) {
+    exception.raise(env);
   } catch (const Error& error) {
     raise(env, error.kind(), error.what());
   } catch (const std::bad_alloc&) {

@@ -4,12 +4,25 @@
 #include <jni.h>
 
 #include <exception>
+#include <memory>
 #include <type_traits>
 
 namespace bloomery::jni {
 
 // Thrown when a JNI call has raised a Java exception already, which is then left to travel on.
 class JavaExceptionPending : public std::exception {};
+
+// A Java exception that was met on another thread, or that has to travel through code of others first.
+class JavaException : public std::exception {
+ public:
+  // Takes the pending exception away from this thread.
+  explicit JavaException(JNIEnv* env);
+  const char* what() const noexcept override { return "Java exception"; }
+  void raise(JNIEnv* env) const;
+
+ private:
+  std::shared_ptr<_jobject> exception_;  // a global reference; copies of a C++ exception share it
+};
 
 // Looks the exception classes up once, when the library is loaded; false when one is missing.
 bool loadExceptionClasses(JNIEnv* env);

@@ -9,17 +9,23 @@
 #include "base/JsonValue.h"
 #include "base/NamedThread.h"
 #include "data/arrow/ArrowIngest.h"
+#include "data/arrow/ParquetScan.h"
+#include "jni/AttachedThread.h"
 #include "jni/Guard.h"
 #include "jni/HandleTable.h"
+#include "jni/JavaSource.h"
 #include "jni/Text.h"
 #include "train/Describe.h"
 #include "train/EngineInfo.h"
 #include "train/Predictor.h"
+#include "train/ScanFeed.h"
 #include "train/Trainer.h"
 
 using bloomery::Json;
+using bloomery::data::ParquetScan;
 using bloomery::jni::guard;
 using bloomery::jni::HandleTable;
+using bloomery::jni::JavaSource;
 using bloomery::jni::toBytes;
 using bloomery::jni::toJava;
 using bloomery::jni::toJavaBytes;
@@ -31,6 +37,7 @@ namespace {
 
 HandleTable<Trainer> trainers("trainer");
 HandleTable<Predictor> predictors("predictor");
+HandleTable<ParquetScan> scans("scan");
 
 void* pointer(jlong address) { return reinterpret_cast<void*>(address); }
 float* floats(jlong address) { return reinterpret_cast<float*>(address); }
@@ -42,12 +49,16 @@ extern "C" {
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
   JNIEnv* env = nullptr;
   if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_8) != JNI_OK) return JNI_ERR;
-  return bloomery::jni::loadExceptionClasses(env) ? JNI_VERSION_1_8 : JNI_ERR;
+  bloomery::jni::rememberJavaVm(vm);
+  bool loaded = bloomery::jni::loadExceptionClasses(env) && bloomery::jni::loadSourceClass(env);
+  return loaded ? JNI_VERSION_1_8 : JNI_ERR;
 }
 
 JNIEXPORT void JNICALL JNI_OnUnload(JavaVM* vm, void*) {
   JNIEnv* env = nullptr;
-  if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_8) == JNI_OK) bloomery::jni::unloadExceptionClasses(env);
+  if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_8) != JNI_OK) return;
+  bloomery::jni::unloadSourceClass(env);
+  bloomery::jni::unloadExceptionClasses(env);
 }
 
 JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_engineInfo(JNIEnv* env, jclass) {
@@ -90,6 +101,44 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_ingestSchema(JNIEnv* env, jcl
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_ingest(JNIEnv* env, jclass, jlong trainer, jlong arrowArray,
                                                           jint partition, jlong firstRow) {
   guard(env, [&] { trainers.get(trainer)->ingest(pointer(arrowArray), partition, firstRow); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openScan(JNIEnv* env, jclass, jlong fileColumns,
+                                                             jlong constantColumns, jint threads) {
+  return guard(env, [&] {
+    return scans.add(std::make_shared<ParquetScan>(pointer(fileColumns), pointer(constantColumns), threads));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_scanFile(JNIEnv* env, jclass, jlong scan, jobject source,
+                                                            jstring name, jlong size, jint index, jintArray rowGroups,
+                                                            jlong constants) {
+  guard(env, [&] {
+    std::vector<jint> groups(static_cast<size_t>(env->GetArrayLength(rowGroups)));
+    env->GetIntArrayRegion(rowGroups, 0, static_cast<jsize>(groups.size()), groups.data());
+    scans.get(scan)->add(std::make_shared<JavaSource>(env, source, toUtf8(env, name), size), index, groups,
+                         pointer(constants));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_finishScan(JNIEnv* env, jclass, jlong scan) {
+  guard(env, [&] { scans.get(scan)->finish(); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_ingestScan(JNIEnv* env, jclass, jlong trainer, jlong scan,
+                                                               jlong waitMillis) {
+  return guard(env, [&] {
+    return jlong{
+        bloomery::train::feed(*trainers.get(trainer), *scans.get(scan), std::chrono::milliseconds(waitMillis))};
+  });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_scannedFiles(JNIEnv* env, jclass, jlong scan) {
+  return guard(env, [&] { return jlong{scans.get(scan)->numFilesDone()}; });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closeScan(JNIEnv* env, jclass, jlong scan) {
+  guard(env, [&] { scans.close(scan); });
 }
 
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_finishIngest(JNIEnv* env, jclass, jlong trainer) {
@@ -137,7 +186,7 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closePredictor(JNIEnv* env, j
 
 JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_liveResources(JNIEnv* env, jclass) {
   return guard(env, [&] {
-    Json live = {{"handles", trainers.size() + predictors.size()},
+    Json live = {{"handles", trainers.size() + predictors.size() + scans.size()},
                  {"arrowBytes", bloomery::data::arrowBytesAllocated()},
                  {"threads", bloomery::countNamedThreads()}};
     return toJava(env, live.dump());

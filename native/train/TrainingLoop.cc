@@ -132,7 +132,7 @@ void TrainingLoop::countRows() {
   totalValidationRows_ = sumOverWorkers(context_.validationRows.numRows());
   if (totalRows_ == 0) {
     throw UserError(totalValidationRows_ == 0
-                        ? "No rows to train on: the DataFrame is empty"
+                        ? "No rows to train on: the data is empty"
                         : message("No rows to train on: all ", totalValidationRows_,
                                   " rows are for validation, column '", context_.task.columns.validation, "'"));
   }

@@ -1,6 +1,5 @@
 #include "data/arrow/ParquetFile.h"
 
-#include <arrow/io/file.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
@@ -8,11 +7,11 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <utility>
 
 #include "base/Error.h"
 #include "base/Names.h"
+#include "data/LocalFile.h"
 #include "data/arrow/VectorColumn.h"
 
 namespace bloomery::data {
@@ -20,8 +19,12 @@ namespace bloomery::data {
 namespace {
 
 // A batch of about this size keeps reading quick and memory small, whatever a row weighs.
-constexpr int64_t kBatchBytes = 16 << 20;
+constexpr int64_t kBatchBytes = 4 << 20;
 constexpr int64_t kMaxBatchRows = 1 << 16;
+
+// Column chunks this close to each other are read as one, up to this size: a read may go to another machine.
+constexpr arrow::io::CacheOptions kCoalescing{/*hole_size_limit=*/64 << 10, /*range_size_limit=*/16 << 20,
+                                              /*lazy=*/true};
 
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -31,10 +34,12 @@ parquet::ReaderProperties readerProperties() {
   return properties;
 }
 
-// Without reading ahead, which would hold all of the file and use threads of Arrow's.
+// Ranges are read when the first of their columns is needed, and by the thread that needs it.
 parquet::ArrowReaderProperties arrowProperties() {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
-  properties.set_pre_buffer(false);
+  properties.set_pre_buffer(true);
+  properties.set_cache_options(kCoalescing);
+  properties.set_io_context(arrow::io::IOContext(arrow::system_memory_pool()));
   return properties;
 }
 
@@ -49,6 +54,7 @@ auto ParquetFile::guarded(Read read) const -> decltype(read().ValueUnsafe()) {
   try {
     auto result = read();
     if (result.ok()) return std::move(result).ValueUnsafe();
+    source_->rethrowFailure();
     if (result.status().IsOutOfMemory()) throw ResourceError(message("Out of memory while reading file ", name_));
     throw unreadable(result.status().message());
   } catch (const Error&) {
@@ -56,20 +62,17 @@ auto ParquetFile::guarded(Read read) const -> decltype(read().ValueUnsafe()) {
   } catch (const std::bad_alloc&) {
     throw ResourceError(message("Out of memory while reading file ", name_));
   } catch (const std::exception& error) {
+    source_->rethrowFailure();
     throw unreadable(error.what());
   }
 }
 
-ParquetFile ParquetFile::open(const std::string& path) {
-  auto source = arrow::io::ReadableFile::Open(path, arrow::system_memory_pool());
-  if (!source.ok()) throw UserError(message("Cannot read file: ", path));
-  return ParquetFile(path, std::move(source).ValueUnsafe());
-}
+ParquetFile ParquetFile::open(const std::string& path) { return ParquetFile(std::make_shared<LocalFile>(path)); }
 
-ParquetFile::ParquetFile(std::string name, std::shared_ptr<arrow::io::RandomAccessFile> source)
-    : name_(std::move(name)) {
+ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source)
+    : name_(source->name()), source_(std::make_shared<SourceFile>(std::move(source))) {
   reader_ = guarded([&]() -> arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> {
-    auto file = parquet::ParquetFileReader::Open(std::move(source), readerProperties());
+    auto file = parquet::ParquetFileReader::Open(source_, readerProperties());
     return parquet::arrow::FileReader::Make(arrow::system_memory_pool(), std::move(file), arrowProperties());
   });
   schema_ = guarded([&]() -> arrow::Result<std::shared_ptr<arrow::Schema>> {
@@ -103,31 +106,55 @@ std::vector<int> ParquetFile::leavesOf(const std::vector<std::string>& columns) 
   return leaves;
 }
 
-int64_t ParquetFile::rowsOfBatch(const std::vector<int>& leaves) const {
+int64_t ParquetFile::firstRowOf(int rowGroup) const {
   const parquet::FileMetaData& metadata = *reader_->parquet_reader()->metadata();
+  int64_t first = 0;
+  for (int group = 0; group < rowGroup; ++group) first += metadata.RowGroup(group)->num_rows();
+  return first;
+}
+
+int64_t ParquetFile::rowsOfBatch(const std::vector<int>& leaves, int rowGroup) const {
+  auto group = reader_->parquet_reader()->metadata()->RowGroup(rowGroup);
   int64_t bytes = 0;
-  for (int group = 0; group < metadata.num_row_groups(); ++group) {
-    for (int leaf : leaves) bytes += metadata.RowGroup(group)->ColumnChunk(leaf)->total_uncompressed_size();
-  }
-  int64_t rowBytes = std::max<int64_t>(bytes / std::max<int64_t>(numRows_, 1), 1);
+  for (int leaf : leaves) bytes += group->ColumnChunk(leaf)->total_uncompressed_size();
+  int64_t rowBytes = std::max<int64_t>(bytes / std::max<int64_t>(group->num_rows(), 1), 1);
   return std::clamp<int64_t>(kBatchBytes / rowBytes, 1, kMaxBatchRows);
 }
 
 void ParquetFile::start(const std::vector<std::string>& columns) {
   fields(columns);
   columns_ = columns;
+  batches_.reset();
+  nextGroup_ = 0;
+  endGroup_ = numRowGroups();
+}
+
+void ParquetFile::start(const std::vector<std::string>& columns, int rowGroup) {
+  if (rowGroup < 0 || rowGroup >= numRowGroups()) {
+    throw UserError(message("File has changed: no row group ", rowGroup, " of ", numRowGroups(), ", file ", name_));
+  }
+  start(columns);
+  nextGroup_ = rowGroup;
+  endGroup_ = rowGroup + 1;
+}
+
+// One group at a time: what was read of the one before is let go.
+void ParquetFile::open(int rowGroup) {
   batches_ = guarded([&]() -> arrow::Result<std::unique_ptr<arrow::RecordBatchReader>> {
-    std::vector<int> leaves = leavesOf(columns);
-    std::vector<int> groups(static_cast<size_t>(reader_->num_row_groups()));
-    std::iota(groups.begin(), groups.end(), 0);
-    reader_->set_batch_size(rowsOfBatch(leaves));
-    return reader_->GetRecordBatchReader(groups, leaves);
+    std::vector<int> leaves = leavesOf(columns_);
+    reader_->set_batch_size(rowsOfBatch(leaves, rowGroup));
+    return reader_->GetRecordBatchReader({rowGroup}, leaves);
   });
 }
 
 std::shared_ptr<arrow::RecordBatch> ParquetFile::next() {
-  check(batches_ != nullptr, "Rows of a Parquet file were asked for before its columns were chosen");
-  auto batch = guarded([&] { return batches_->Next(); });
+  check(!columns_.empty(), "Rows of a Parquet file were asked for before its columns were chosen");
+  std::shared_ptr<arrow::RecordBatch> batch;
+  while (batch == nullptr && (batches_ != nullptr || nextGroup_ < endGroup_)) {
+    if (batches_ == nullptr) open(nextGroup_++);
+    batch = guarded([&] { return batches_->Next(); });
+    if (batch == nullptr) batches_.reset();
+  }
   if (batch == nullptr) return nullptr;
   std::vector<std::shared_ptr<arrow::Array>> arrays;
   for (const std::string& column : columns_) {

@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "base/Error.h"
+#include "data/arrow/ArrowStructs.h"
+#include "data/arrow/FolderValues.h"
 #include "data/arrow/ParquetFile.h"
+#include "data/arrow/PlainLayout.h"
 
 namespace bloomery::data {
 
@@ -17,38 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <typename Struct>
-struct Exported {
-  Exported() = default;
-  ~Exported() { release(); }
-  Exported(const Exported&) = delete;
-  Exported& operator=(const Exported&) = delete;
-  void release() {
-    if (value.release != nullptr) value.release(&value);
-  }
-
-  Struct value = {};
-};
-
 void expectOk(const arrow::Status& status, const std::string& file) {
   if (status.IsOutOfMemory()) throw ResourceError(message("Out of memory while reading file ", file));
   check(status.ok(), "Rows of a file cannot be exported: ", status.message(), ", file ", file);
-}
-
-// Whether buffers of the one type can be read as the other: names and nullability of a list's elements do not matter.
-bool sameLayout(const arrow::DataType& a, const arrow::DataType& b) {
-  if (a.id() != b.id() || a.num_fields() != b.num_fields()) return false;
-  if (a.num_fields() == 0) return a.Equals(b);
-  if (a.id() == arrow::Type::FIXED_SIZE_LIST) {
-    auto length = [](const arrow::DataType& type) {
-      return static_cast<const arrow::FixedSizeListType&>(type).list_size();
-    };
-    if (length(a) != length(b)) return false;
-  }
-  for (int i = 0; i < a.num_fields(); ++i) {
-    if (!sameLayout(*a.field(i)->type(), *b.field(i)->type())) return false;
-  }
-  return true;
 }
 
 bool isHidden(const fs::path& path) {
@@ -64,13 +38,16 @@ std::vector<std::string> parquetFiles(const std::string& path) {
   if (!fs::exists(status)) throw UserError(message("File or folder does not exist: ", path));
   if (!fs::is_directory(status)) return {path};
   std::vector<std::string> files;
-  fs::directory_iterator entries(path, error);
-  if (error) throw UserError(message("Cannot read folder: ", path));
-  for (const fs::directory_entry& entry : entries) {
-    if (entry.path().extension() == ".parquet" && !isHidden(entry.path()) && entry.is_regular_file(error)) {
-      files.push_back(entry.path().string());
+  fs::recursive_directory_iterator entries(path, error), end;
+  for (; !error && entries != end; entries.increment(error)) {
+    bool isFolder = entries->is_directory();
+    if (isHidden(entries->path())) {
+      if (isFolder) entries.disable_recursion_pending();
+    } else if (!isFolder && entries->path().extension() == ".parquet") {
+      files.push_back(entries->path().string());
     }
   }
+  if (error) throw UserError(message("Cannot read folder: ", path));
   if (files.empty()) throw UserError(message("No Parquet file in folder: ", path, ", names must end in .parquet"));
   std::ranges::sort(files);
   return files;
@@ -80,17 +57,21 @@ struct ParquetRows::State {
   struct File {
     std::string path;
     bool forValidation;
+    FolderValues values;
   };
 
   // Opens a file whose columns are those of the first.
   ParquetFile open(const std::string& path);
-  // The batch with the indicator as its last column.
-  std::shared_ptr<arrow::RecordBatch> marked(const arrow::RecordBatch& batch, const File& file) const;
+  // Takes out of the columns those that folders give.
+  void settleFolderColumns();
+  // The batch with the folders' columns and the indicator behind its own.
+  std::shared_ptr<arrow::RecordBatch> completed(const arrow::RecordBatch& batch, const File& file) const;
 
-  std::vector<std::string> columns;
+  std::vector<std::string> columns;  // of the files
+  std::vector<std::shared_ptr<arrow::Field>> folderColumns;
   std::string indicator;
   std::vector<File> files;
-  std::shared_ptr<arrow::Schema> schema;  // of the first file, with the indicator
+  std::shared_ptr<arrow::Schema> schema;  // of the first file, with the folders' columns and the indicator
   int64_t trainingRows = 0, validationRows = 0;
 
   size_t nextFile = 0;                 // one behind the file being read
@@ -104,6 +85,7 @@ ParquetFile ParquetRows::State::open(const std::string& path) {
   ParquetFile file = ParquetFile::open(path);
   std::vector<std::shared_ptr<arrow::Field>> fields = file.fields(columns);
   if (schema == nullptr) {
+    fields.insert(fields.end(), folderColumns.begin(), folderColumns.end());
     if (!indicator.empty()) fields.push_back(arrow::field(indicator, arrow::boolean()));
     schema = arrow::schema(std::move(fields));
     return file;
@@ -117,14 +99,37 @@ ParquetFile ParquetRows::State::open(const std::string& path) {
   return file;
 }
 
-std::shared_ptr<arrow::RecordBatch> ParquetRows::State::marked(const arrow::RecordBatch& batch,
-                                                               const File& file) const {
-  arrow::BooleanBuilder marks(arrow::system_memory_pool());
-  expectOk(marks.AppendValues(std::vector<bool>(static_cast<size_t>(batch.num_rows()), file.forValidation)), file.path);
-  std::shared_ptr<arrow::Array> all;
-  expectOk(marks.Finish(&all), file.path);
+void ParquetRows::State::settleFolderColumns() {
+  std::vector<FolderValues> values;
+  std::vector<std::string> paths, inFiles;
+  for (const File& file : files) {
+    values.push_back(file.values);
+    paths.push_back(file.path);
+  }
+  for (const std::string& column : columns) {
+    if (values.empty() || !values.front().contains(column)) {
+      inFiles.push_back(column);
+    } else {
+      folderColumns.push_back(arrow::field(column, folderType(column, values, paths)));
+    }
+  }
+  columns = std::move(inFiles);
+}
+
+std::shared_ptr<arrow::RecordBatch> ParquetRows::State::completed(const arrow::RecordBatch& batch,
+                                                                  const File& file) const {
   std::vector<std::shared_ptr<arrow::Array>> arrays = batch.columns();
-  arrays.push_back(std::move(all));
+  auto add = [&](arrow::Result<std::shared_ptr<arrow::Array>> array) {
+    expectOk(array.status(), file.path);
+    arrays.push_back(std::move(array).ValueUnsafe());
+  };
+  for (const auto& field : folderColumns) {
+    add(folderColumn(file.values.at(field->name()), field->type(), batch.num_rows()));
+  }
+  if (!indicator.empty()) {
+    add(arrow::MakeArrayFromScalar(arrow::BooleanScalar(file.forValidation), batch.num_rows(),
+                                   arrow::system_memory_pool()));
+  }
   return arrow::RecordBatch::Make(schema, batch.num_rows(), std::move(arrays));
 }
 
@@ -137,9 +142,13 @@ ParquetRows::ParquetRows(const std::vector<ParquetSource>& sources, const std::v
   state_->indicator = std::move(indicator);
   for (const ParquetSource& source : sources) {
     for (const std::string& path : parquetFiles(source.path)) {
-      (source.forValidation ? state_->validationRows : state_->trainingRows) += state_->open(path).numRows();
-      state_->files.push_back({path, source.forValidation});
+      state_->files.push_back({path, source.forValidation, folderValues(source.path, path)});
     }
+  }
+  state_->settleFolderColumns();
+  if (state_->columns.empty()) throw UserError("No column is read from the files: all are named by folders");
+  for (const State::File& file : state_->files) {
+    (file.forValidation ? state_->validationRows : state_->trainingRows) += state_->open(file.path).numRows();
   }
 }
 
@@ -175,7 +184,7 @@ void* ParquetRows::next() {
   }
   if (batch == nullptr) return nullptr;
   state.numRows = batch->num_rows();
-  if (!state.indicator.empty()) batch = state.marked(*batch, state.files[state.nextFile - 1]);
+  batch = state.completed(*batch, state.files[state.nextFile - 1]);
   expectOk(arrow::ExportRecordBatch(*batch, &state.exportedArray.value), file());
   return &state.exportedArray.value;
 }

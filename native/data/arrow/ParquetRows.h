@@ -11,18 +11,19 @@
 namespace bloomery::data {
 
 struct ParquetSource {
-  std::string path;  // a file, or a folder whose files *.parquet are taken in the order of their names
+  std::string path;  // a file, or a folder whose files *.parquet, at any depth, are taken in the order of their paths
   bool forValidation = false;
 };
 
-// The files of one path; those whose names begin with '.' or '_' are skipped. UserError when there are none.
+// The files of one path; those, and folders, whose names begin with '.' or '_' are skipped. UserError when there are
+// none.
 std::vector<std::string> parquetFiles(const std::string& path);
 
 class ParquetRows {
  public:
-  // Looks into every file. Columns that are not named are never read. indicator: when not empty, every batch has one
-  // more column of this name, which says whether its source is for validation. UserError when a file cannot be read, a
-  // column is unknown or differs from that of the first file.
+  // Looks into every file. Columns that are not named are never read. Folders such as "day=12" are columns as well.
+  // indicator: when not empty, every batch has one more column of this name, which says whether its source is for
+  // validation. UserError when a file cannot be read, a column is unknown or differs from that of the first file.
   ParquetRows(const std::vector<ParquetSource>& sources, const std::vector<std::string>& columns,
               std::string indicator = {});
   ~ParquetRows();

@@ -209,7 +209,7 @@ TEST(TrainingLoop, noRowsAtAllIsAUserError) {
     trainTogether(R"({"epochs": 1})", {{{}}, {{}}});
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(), "No rows to train on: the DataFrame is empty");
+    EXPECT_STREQ(error.what(), "No rows to train on: the data is empty");
   }
 }
 

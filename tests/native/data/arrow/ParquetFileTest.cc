@@ -1,7 +1,6 @@
 // Parquet files as the rows of a RowStore: what ParquetFile and ParquetRows make of them.
 #include "data/arrow/ParquetFile.h"
 
-#include <arrow/io/memory.h>
 #include <gtest/gtest.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
@@ -10,6 +9,7 @@
 #include "data/Formats.h"
 #include "data/arrow/ArrowIngest.h"
 #include "data/arrow/Batches.h"
+#include "data/arrow/MemorySource.h"
 #include "data/arrow/ParquetRows.h"
 #include "data/arrow/ParquetWriter.h"
 
@@ -173,6 +173,46 @@ TEST(ParquetRows, rowIdsAreThePlaceOfTheFileByNameAndTheRowInIt) {
   }
 }
 
+TEST(ParquetRows, foldersAreColumnsOfTheFilesInside) {
+  TemporaryFolder folder;
+  auto write = [&](const std::string& path, int first) {
+    std::filesystem::create_directories(std::filesystem::path(folder / path).parent_path());
+    writeParquet(folder / path, batchOf({features(message("[[", first, ", 0]]"))}));
+  };
+  write("y=7/part-0.parquet", 0);
+  write("y=3/deep/part-0.parquet", 1);
+  write("_y=9/part-0.parquet", 9);
+  ParquetRows rows({{folder.path()}}, {"x", "y"});
+  Stores stores;
+  ingest(rows, stores);
+  ASSERT_EQ(stores.training.numRows(), 2);
+  for (int64_t row : {0, 1}) {
+    EXPECT_EQ(stores.training.label(row), row == 0 ? 3 : 7);
+    EXPECT_EQ(*reinterpret_cast<const float*>(stores.training.features(row)), row == 0 ? 1.0f : 0.0f);
+    EXPECT_EQ(stores.training.rowId(row), makeRowId(static_cast<int>(row), 0));
+  }
+}
+
+TEST(ParquetRows, valuesOfFoldersThatAreNoNumbersAreRefused) {
+  struct Case {
+    std::string path, error;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"y=two/a.parquet", "Wrong value of column 'y' in a folder's name: two, wanted a number, file "},
+           {"z=1/a.parquet", "Not every file lies in a folder for column 'y', file "},
+           {"y=__HIVE_DEFAULT_PARTITION__/a.parquet", "Label is null: column 'y', row 0 of partition 1"},
+           {"y=2.5/a.parquet", "Label is not a whole number: 2.5, column 'y', row 0 of partition 1"},
+       }) {
+    TemporaryFolder folder;
+    for (const std::string& path : {std::string("y=1/a.parquet"), one.path}) {
+      std::filesystem::create_directories(std::filesystem::path(folder / path).parent_path());
+      writeParquet(folder / path, batchOf({features("[[1, 2]]")}));
+    }
+    std::string expected = one.error.ends_with("file ") ? one.error + (folder / one.path) : one.error;
+    EXPECT_EQ(errorOf(folder.path()), expected);
+  }
+}
+
 // Rows of 1 MiB come in several batches.
 TEST(ParquetRows, largeRowsComeInSmallBatches) {
   TemporaryFolder folder;
@@ -311,8 +351,7 @@ TEST(ParquetFile, aDamagedFileIsRowsOrAUserError) {
   writeParquet(folder / "a.parquet", numbered(0, 60), {.rowsPerGroup = 25, .checksums = true});
   std::string content = folder.read("a.parquet");
   auto readAll = [](const std::string& bytes) {
-    auto source = std::make_shared<arrow::io::BufferReader>(arrow::Buffer::FromString(bytes));
-    ParquetFile file("damaged", source);
+    ParquetFile file(std::make_shared<MemorySource>("damaged", bytes));
     file.start({"x", "y"});
     while (file.next() != nullptr) {
     }

@@ -16,6 +16,9 @@ object CheckedJni {
     val data = Tiny.data(spark)
     val model = Tiny.classifier.setNumWorkers(2).setEpochs(1).fit(data)
     model.transform(data).collect()
+    val parquet = Files.createTempDirectory("checked").resolve("data").toString
+    data.write.partitionBy("label").parquet(parquet)
+    assert(Tiny.classifier.setNumWorkers(2).setEpochs(1).fitOnParquet(parquet).summary.input.startsWith("parquet"))
     try Engine.describe("{}")
     catch { case _: UserError => () }
     Using.resource(NativeTrainer.open(s"""{"network":${Tiny.network.toJson},"training":{}}"""))(_.cancel())

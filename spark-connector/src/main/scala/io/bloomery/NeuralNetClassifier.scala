@@ -8,7 +8,7 @@ import org.apache.spark.bloomery.{TrainJob, TrainRequest}
 import org.apache.spark.ml.Estimator
 import org.apache.spark.ml.param.ParamMap
 import org.apache.spark.ml.util.{DefaultParamsReadable, DefaultParamsWritable, Identifiable}
-import org.apache.spark.sql.{Column, DataFrame, Dataset}
+import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -79,11 +79,15 @@ final class NeuralNetClassifier(override val uid: String)
         $(slotTimeout),
         $(verbose)))
     val seconds = (System.nanoTime() - started) / 1e9
-    val summary = TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace)
+    val summary = TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))
   }
+
+  /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */
+  def fitOnParquet(path: String): NeuralNetClassificationModel =
+    fit(SparkSession.active.read.parquet(path))
 
   override def transformSchema(schema: StructType): StructType = {
     columns(schema)

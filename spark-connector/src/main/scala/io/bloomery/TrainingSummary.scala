@@ -22,6 +22,9 @@ final class TrainingSummary private (json: String, spans: Map[Int, Seq[String]])
 
   def numWorkers: Int = node.path("workers").asInt()
 
+  /** Which way the rows came, "parquet" (read by the engine itself) or "rows", and why. */
+  def input: String = node.path("input").asText()
+
   def toJson: String = json
 
   /**
@@ -48,12 +51,14 @@ object TrainingSummary {
       workerHistory: Seq[Seq[String]],
       totalSeconds: Double,
       numWorkers: Int,
-      trace: Map[Int, Seq[String]]): TrainingSummary =
+      trace: Map[Int, Seq[String]],
+      input: String): TrainingSummary =
     new TrainingSummary(
       Json
         .obj(
           "seconds" -> totalSeconds,
           "workers" -> numWorkers,
+          "input" -> input,
           "epochs" -> workerHistory.headOption.toSeq.flatten.map(Json.parse(_, "epoch")),
           "workerEpochs" -> workerHistory.map(_.map(Json.parse(_, "epoch"))))
         .toString,

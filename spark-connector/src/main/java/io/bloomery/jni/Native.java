@@ -29,6 +29,37 @@ public final class Native {
   /** Copies the rows of a C ArrowArray, which is released before this returns. */
   public static native void ingest(long trainer, long arrowArray, int partition, long firstRow);
 
+  /**
+   * Opens a scan of Parquet files, read ahead by so many threads. Consumes two C ArrowSchemas: the
+   * columns of the files, and those that are constant in each, which is 0 for none.
+   */
+  public static native long openScan(long fileColumns, long constantColumns, int threads);
+
+  /**
+   * Adds row groups of a file to a scan; its index is that of its rows' ids. Constants are a C
+   * ArrowArray of one row, copied and released before this returns, or 0.
+   */
+  public static native void scanFile(
+      long scan,
+      ByteSource source,
+      String name,
+      long size,
+      int index,
+      int[] rowGroups,
+      long constants);
+
+  /** Says that a scan has got all of its files. */
+  public static native void finishScan(long scan);
+
+  /** Gives a scan's next batch to a trainer; the number of rows, 0 when none came in this time. */
+  public static native long ingestScan(long trainer, long scan, long waitMillis);
+
+  /** How many of a scan's files, in the order given, are read no more. */
+  public static native long scannedFiles(long scan);
+
+  /** Stops a scan, joins its threads and frees it; harmless when repeated. */
+  public static native void closeScan(long scan);
+
   /** Says that this worker has received all of its rows. */
   public static native void finishIngest(long trainer);
 

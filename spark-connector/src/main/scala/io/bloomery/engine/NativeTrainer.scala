@@ -20,6 +20,10 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
   def ingest(arrowArray: Long, partition: Int, firstRow: Long): Unit =
     Native.ingest(handle, arrowArray, partition, firstRow)
 
+  /** Takes the next batch of a scan; its rows, 0 when none came in this time. */
+  private[engine] def ingestScan(scan: Long, waitMillis: Long): Long =
+    Native.ingestScan(handle, scan, waitMillis)
+
   def finishIngest(): Unit = Native.finishIngest(handle)
 
   /** What happened since the last call; waits that long for something to happen. */

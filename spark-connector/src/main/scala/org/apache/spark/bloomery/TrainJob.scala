@@ -12,7 +12,6 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.rpc.RpcEndpointRef
 import org.apache.spark.sql.{classic, DataFrame, Row}
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
@@ -28,11 +27,15 @@ final case class TrainRequest(
     slotTimeout: Double,
     verbose: Int)
 
-/** The weights as safetensors, the epochs of each worker as JSON, and each worker's last spans as JSON. */
+/**
+ * The weights as safetensors, the epochs of each worker as JSON, each worker's last spans as JSON, and which way
+ * the rows came.
+ */
 final case class TrainOutcome(
     weights: Array[Byte],
     workerHistory: Seq[Seq[String]],
-    trace: Map[Int, Seq[String]])
+    trace: Map[Int, Seq[String]],
+    input: String = "")
 
 /**
  * Runs a fit as one barrier stage of `numWorkers` tasks on the thread that called it. A shuffle to
@@ -58,28 +61,43 @@ object TrainJob extends Logging {
       new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, json => line.foreach(_.show(json)))
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
     SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
-      val rows = classicData.queryExecution.toRdd
-      warnOfIdleWorkers(rows.getNumPartitions, request.numWorkers)
+      val input = Input.of(classicData, request.numWorkers)
+      logInfo(s"Rows come by way of ${input.text}")
+      val workers = workersOf(input, classicData, request)
       Slots.await(context, request.numWorkers, request.slotTimeout, text => line.foreach(_.say(text)))
       Using.resource(new Registered(channel)) { registered =>
         val spec = TrainSpec(
           request.task,
-          classicData.schema,
-          ArrowExport.rowsPerBatch(request.rowBytes),
           request.numWorkers,
           request.connectTimeout,
           registered.name)
-        outcome(channel, submit(rows, spec))
+        outcome(channel, submit(workers, spec)).copy(input = input.text)
       }
     }
   }
 
+  /** One partition for each worker, which holds the worker's rows. */
+  private def workersOf(input: Input, data: classic.Dataset[Row], request: TrainRequest): RDD[Feed] =
+    input match {
+      case Input.Files(plan) =>
+        warnOfIdleWorkers(plan.workers.count(_.nonEmpty), request.numWorkers, "row groups")
+        val spec = ParquetSpec(plan.fileColumns, plan.namesInFiles, plan.constantColumns, plan.configuration)
+        new ParquetRDD(data.sparkSession.sparkContext, plan)
+          .mapPartitions(parts => Iterator.single(new ParquetFeed(spec, parts): Feed))
+      case rows: Input.Rows =>
+        val rdd = rows.rdd
+        warnOfIdleWorkers(rdd.getNumPartitions, request.numWorkers, "partitions")
+        val spec = RowSpec(data.schema, ArrowExport.rowsPerBatch(request.rowBytes), rows.files)
+        new WorkerRDD(rdd, request.numWorkers)
+          .mapPartitions(partitions => Iterator.single(new RowFeed(spec, partitions): Feed))
+    }
+
   /** Results travel as bytes, which no serializer has to be told of. */
-  private def submit(rows: RDD[InternalRow], spec: TrainSpec): FutureAction[Seq[Array[Byte]]] = {
+  private def submit(workers: RDD[Feed], spec: TrainSpec): FutureAction[Seq[Array[Byte]]] = {
     val task = new TrainTask(spec)
-    new WorkerRDD(rows, spec.numWorkers)
+    workers
       .barrier()
-      .mapPartitions(partitions => task.run(partitions).map(Utils.serialize(_)))
+      .mapPartitions(_.flatMap(rows => task.run(rows).map(Utils.serialize(_))))
       .repartition(1)
       .collectAsync()
   }
@@ -134,11 +152,11 @@ object TrainJob extends Logging {
   private def isCancellation(error: SparkException): Boolean =
     Option(error.getCondition).contains("SPARK_JOB_CANCELLED")
 
-  private def warnOfIdleWorkers(numPartitions: Int, numWorkers: Int): Unit =
-    if (numPartitions < numWorkers) {
+  private def warnOfIdleWorkers(numPieces: Int, numWorkers: Int, pieces: String): Unit =
+    if (numPieces < numWorkers) {
       logWarning(
-        s"${numWorkers - numPartitions} of $numWorkers workers get no rows, since the data has" +
-          s" $numPartitions partitions; set forceRepartition, or repartition it")
+        s"${numWorkers - numPieces} of $numWorkers workers get no rows, since the data has" +
+          s" $numPieces $pieces; set forceRepartition, or repartition it")
     }
 
   /** The control channel while it is known to Spark's RpcEnv. */

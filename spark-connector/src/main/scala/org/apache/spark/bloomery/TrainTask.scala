@@ -2,14 +2,11 @@ package org.apache.spark.bloomery
 
 import java.net.InetAddress
 
-import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.util.Using
 
-import org.apache.spark.{BarrierTaskContext, InterruptibleIterator, SparkEnv}
+import org.apache.spark.{BarrierTaskContext, SparkEnv}
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.StructType
 
 import io.bloomery.{BloomeryException, PeerLost}
 import io.bloomery.engine.{Json, NativeTrainer}
@@ -17,8 +14,6 @@ import io.bloomery.engine.{Json, NativeTrainer}
 /** What every worker of a fit needs to know; `task` is the engine's JSON without rank and host. */
 private[bloomery] final case class TrainSpec(
     task: String,
-    columns: StructType,
-    rowsPerBatch: Int,
     numWorkers: Int,
     connectTimeout: Double,
     channel: String)
@@ -29,11 +24,11 @@ private[bloomery] final case class TrainSpec(
  */
 private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable with Logging {
 
-  def run(partitions: Iterator[(Int, Iterator[InternalRow])]): Iterator[TaskResult] = {
+  def run(rows: Feed): Iterator[TaskResult] = {
     val context = BarrierTaskContext.get()
     val rank = context.partitionId()
     val client = ControlClient.connect(spec.channel, context.stageAttemptNumber(), rank)
-    try train(context, client, partitions)
+    try train(context, client, rows)
     catch {
       case error: Throwable if context.isInterrupted() =>
         context.killTaskIfInterrupted()
@@ -66,7 +61,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
   private def train(
       context: BarrierTaskContext,
       client: ControlClient,
-      partitions: Iterator[(Int, Iterator[InternalRow])]): Iterator[TaskResult] = {
+      rows: Feed): Iterator[TaskResult] = {
     val rank = context.partitionId()
     Using.resource(NativeTrainer.open(workerTask(context))) { trainer =>
       Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
@@ -76,7 +71,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
           () => context.killTaskIfInterrupted())
         trainer.connect(addresses)
         val reporter = new Reporter(trainer, client)
-        feed(context, trainer, reporter, partitions)
+        rows.into(trainer, context, reporter)
         trainer.finishIngest()
         while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
         val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
@@ -84,31 +79,6 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       }
     }
   }
-
-  /** Every row once, in batches that never span two source partitions. */
-  private def feed(
-      context: BarrierTaskContext,
-      trainer: NativeTrainer,
-      reporter: Reporter,
-      partitions: Iterator[(Int, Iterator[InternalRow])]): Unit =
-    Using.resource(ArrowMemory.child(s"train-${context.taskAttemptId()}")) { allocator =>
-      val batches = new ArrowExport(spec.columns.zipWithIndex, spec.rowsPerBatch, allocator)
-      batches.withSchema(trainer.ingestSchema)
-      partitions.foreach { case (partition, rows) =>
-        val killable = new InterruptibleIterator(context, rows)
-        @tailrec
-        def ingest(firstRow: Long): Unit =
-          if (killable.hasNext) {
-            val count = batches.withBatch(TrainTask.rowsOfAWhile(killable)) { (array, count) =>
-              trainer.ingest(array, partition, firstRow)
-              count
-            }
-            reporter.pollIfDue()
-            ingest(firstRow + count)
-          }
-        ingest(0)
-      }
-    }
 
   /** At most so many workers share this executor. */
   private def workersHere(context: BarrierTaskContext): Int = {
@@ -129,16 +99,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
 }
 
 private[bloomery] object TrainTask {
-  private val PollMillis = 500L
-
-  /** What comes within the time of a poll, so that slow rows do not keep the worker from reporting. */
-  private def rowsOfAWhile(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
-    val deadline = PollMillis.millis.fromNow
-    new Iterator[InternalRow] {
-      override def hasNext: Boolean = deadline.hasTimeLeft() && rows.hasNext
-      override def next(): InternalRow = rows.next()
-    }
-  }
+  val PollMillis = 500L
 
   /** Where the other workers reach this executor: the address that Spark itself uses. */
   private def host: String = {

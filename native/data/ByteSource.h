@@ -1,0 +1,25 @@
+// A file as the engine sees it: a name, a size, and bytes at any position. Where they come from (this machine's disk,
+// another system's streams) is the business of whoever implements it; nothing here knows of formats. Any number of
+// threads may read at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace bloomery::data {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  virtual const std::string& name() const = 0;  // for messages
+  virtual int64_t size() const = 0;
+  // Fills all of `into`; the range lies within the size. Throws, naming the source, when that cannot be done.
+  virtual void read(int64_t position, std::span<std::byte> into) = 0;
+  // Wakes whoever waits in `read`, which then throws. For a source that never waits there is nothing to do.
+  virtual void cancel() {}
+};
+
+}  // namespace bloomery::data

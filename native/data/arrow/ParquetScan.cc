@@ -1,0 +1,293 @@
+#include "data/arrow/ParquetScan.h"
+
+#include <arrow/api.h>
+#include <arrow/c/abi.h>
+#include <arrow/c/bridge.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/Error.h"
+#include "base/NamedThread.h"
+#include "data/arrow/ArrowStructs.h"
+#include "data/arrow/ParquetFile.h"
+#include "data/arrow/PlainLayout.h"
+
+namespace bloomery::data {
+
+namespace {
+
+// What is decoded and waits is bounded: so many batches of each row group, and so many groups for each thread.
+constexpr size_t kBatchesAhead = 2;
+constexpr size_t kGroupsAhead = 2;
+
+struct File {
+  std::shared_ptr<ByteSource> source;
+  int index = 0;
+  int64_t number = 0;  // of those added
+  std::vector<std::shared_ptr<arrow::Scalar>> constants;
+};
+
+struct Decoded {
+  std::shared_ptr<arrow::RecordBatch> batch;
+  int64_t firstRow = 0;
+};
+
+// A row group: the unit that one thread decodes.
+struct Piece {
+  std::shared_ptr<File> file;  // shared by the pieces of one file
+  int rowGroup = 0;
+  bool isLast = false;  // of its file
+  std::deque<Decoded> ready;
+  bool done = false;
+  std::exception_ptr failure;
+};
+
+template <typename T>
+T valueOf(arrow::Result<T> result, const char* what) {
+  if (!result.ok()) throw InternalError(message(what, ": ", result.status().message()));
+  return std::move(result).ValueUnsafe();
+}
+
+std::shared_ptr<arrow::Schema> importSchema(void* address) {
+  if (address == nullptr) return arrow::schema({});
+  return valueOf(arrow::ImportSchema(static_cast<ArrowSchema*>(address)), "Arrow schema cannot be imported");
+}
+
+}  // namespace
+
+struct ParquetScan::State {
+  void readAll();
+  void read(Piece& piece, ParquetFile& file);
+  std::unique_ptr<ParquetFile> open(const File& from) const;
+  std::shared_ptr<arrow::RecordBatch> shaped(const arrow::RecordBatch& batch, const File& file) const;
+  bool hand(Piece& piece, Decoded decoded);
+
+  std::vector<std::string> columns;       // of the files
+  std::shared_ptr<arrow::Schema> schema;  // those, and the constants behind them
+  std::shared_ptr<arrow::Schema> constantSchema;
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<Piece>> pieces;  // not handed out in full; the first is being handed out
+  size_t numTaken = 0, maxTaken = 0;          // of these, by threads
+  bool stopped = false;
+
+  // Only the thread that uses the scan looks at these.
+  bool finished = false;  // no more files will come
+  int64_t numAdded = 0;
+  std::deque<std::shared_ptr<ByteSource>> sources;  // of files that are not done, in their order
+  std::shared_ptr<File> current;
+  int64_t firstRow = 0, numRows = 0;
+  Exported<ArrowArray> exported;
+
+  std::vector<std::thread> threads;
+};
+
+ParquetScan::ParquetScan(void* fileColumns, void* constantColumns, int numThreads) : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.schema = importSchema(fileColumns);
+  state.constantSchema = importSchema(constantColumns);
+  state.columns = state.schema->field_names();
+  std::vector<std::shared_ptr<arrow::Field>> fields = state.schema->fields();
+  for (const auto& field : state.constantSchema->fields()) fields.push_back(field);
+  state.schema = arrow::schema(std::move(fields));
+  check(!state.columns.empty() && numThreads > 0, "Nothing to read, or no thread to read with");
+  state.maxTaken = kGroupsAhead * static_cast<size_t>(numThreads);
+  for (int i = 0; i < numThreads; ++i) {
+    state.threads.push_back(namedThread("bloomery-scan", [&state] { state.readAll(); }));
+  }
+}
+
+ParquetScan::~ParquetScan() {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stopped = true;
+  }
+  for (const auto& source : state_->sources) source->cancel();
+  state_->changed.notify_all();
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+void ParquetScan::add(std::shared_ptr<ByteSource> source, int index, const std::vector<int>& rowGroups,
+                      void* constants) {
+  State& state = *state_;
+  check(!rowGroups.empty(), "No row groups to read of file ", source->name());
+  check(!state.finished, "A file was added after the last one: ", source->name());
+  auto file = std::make_shared<File>();
+  file->number = state.numAdded++;
+  file->source = std::move(source);
+  state.sources.push_back(file->source);
+  file->index = index;
+  if (constants != nullptr) {
+    // Copied here, so that whoever lent the batch gets it back on this thread.
+    auto batch = valueOf(arrow::ImportRecordBatch(static_cast<ArrowArray*>(constants), state.constantSchema),
+                         "Constant columns cannot be imported");
+    check(batch->num_rows() == 1, "Wrong number of rows with constants: ", batch->num_rows());
+    for (const auto& column : batch->columns()) {
+      file->constants.push_back(valueOf(column->GetScalar(0), "Constant cannot be read"));
+    }
+  }
+  check(static_cast<int>(file->constants.size()) == state.constantSchema->num_fields(),
+        "Wrong number of constants: ", file->constants.size());
+  {
+    std::lock_guard lock(state.mutex);
+    for (int group : rowGroups) {
+      auto piece = std::make_shared<Piece>();
+      piece->file = file;
+      piece->rowGroup = group;
+      state.pieces.push_back(std::move(piece));
+    }
+    state.pieces.back()->isLast = true;
+  }
+  state.changed.notify_all();
+}
+
+void ParquetScan::finish() { state_->finished = true; }
+
+// The body of a thread: takes one row group after the other. A file is opened again only when the next group is of
+// another one.
+void ParquetScan::State::readAll() {
+  std::unique_ptr<ParquetFile> file;
+  int64_t number = -1;
+  while (true) {
+    std::shared_ptr<Piece> piece;
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [this] { return stopped || numTaken < std::min(pieces.size(), maxTaken); });
+      if (stopped) return;
+      piece = pieces[numTaken++];
+    }
+    std::exception_ptr failure;
+    try {
+      if (number != piece->file->number) {
+        file = open(*piece->file);
+        number = piece->file->number;
+      }
+      read(*piece, *file);
+    } catch (const std::bad_alloc&) {
+      failure = std::make_exception_ptr(
+          ResourceError(message("Out of memory while reading file ", piece->file->source->name())));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure != nullptr || piece->isLast) {
+      file.reset();
+      number = -1;
+    }
+    {
+      std::lock_guard lock(mutex);
+      piece->failure = failure;
+      piece->done = true;
+    }
+    changed.notify_all();
+  }
+}
+
+std::unique_ptr<ParquetFile> ParquetScan::State::open(const File& from) const {
+  auto file = std::make_unique<ParquetFile>(from.source);
+  std::vector<std::shared_ptr<arrow::Field>> fields = file->fields(columns);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const arrow::DataType& wanted = *schema->field(static_cast<int>(i))->type();
+    std::shared_ptr<arrow::DataType> found = plainType(fields[i]->type());
+    if (sameLayout(wanted, *found)) continue;
+    throw UserError(message("Wrong type of column '", columns[i], "': ", fields[i]->type()->ToString(), ", wanted ",
+                            wanted.ToString(), ", file ", file->name()));
+  }
+  return file;
+}
+
+void ParquetScan::State::read(Piece& piece, ParquetFile& file) {
+  file.start(columns, piece.rowGroup);
+  int64_t row = file.firstRowOf(piece.rowGroup);
+  while (auto batch = file.next()) {
+    int64_t count = batch->num_rows();
+    if (!hand(piece, {shaped(*batch, *piece.file), row})) return;
+    row += count;
+  }
+}
+
+// Waits for room; false when the scan is over.
+bool ParquetScan::State::hand(Piece& piece, Decoded decoded) {
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return stopped || piece.ready.size() < kBatchesAhead; });
+    if (stopped) return false;
+    piece.ready.push_back(std::move(decoded));
+  }
+  changed.notify_all();
+  return true;
+}
+
+// In the plain layout, with the file's constants.
+std::shared_ptr<arrow::RecordBatch> ParquetScan::State::shaped(const arrow::RecordBatch& batch,
+                                                               const File& file) const {
+  std::vector<std::shared_ptr<arrow::Array>> arrays;
+  for (const auto& array : batch.columns()) {
+    arrays.push_back(valueOf(toPlain(array), "Column cannot be laid out plainly"));
+  }
+  for (const auto& value : file.constants) {
+    arrays.push_back(valueOf(arrow::MakeArrayFromScalar(*value, batch.num_rows(), arrow::system_memory_pool()),
+                             "Constant column cannot be made"));
+  }
+  return arrow::RecordBatch::Make(schema, batch.num_rows(), std::move(arrays));
+}
+
+void* ParquetScan::next(std::chrono::milliseconds wait) {
+  State& state = *state_;
+  state.exported.release();
+  state.numRows = 0;
+  std::optional<Decoded> decoded;
+  {
+    std::unique_lock lock(state.mutex);
+    auto deadline = std::chrono::steady_clock::now() + wait;
+    auto hasNews = [&] {
+      return state.pieces.empty() ? state.finished : state.pieces[0]->done || !state.pieces[0]->ready.empty();
+    };
+    while (!decoded) {
+      if (!state.changed.wait_until(lock, deadline, hasNews) || state.pieces.empty()) return nullptr;
+      Piece& piece = *state.pieces[0];
+      state.current = piece.file;
+      if (!piece.ready.empty()) {
+        decoded = std::move(piece.ready.front());
+        piece.ready.pop_front();
+      } else if (piece.failure != nullptr) {
+        std::rethrow_exception(piece.failure);
+      } else {
+        if (piece.isLast) state.sources.pop_front();
+        state.pieces.pop_front();
+        --state.numTaken;
+        state.changed.notify_all();
+      }
+    }
+  }
+  state.changed.notify_all();
+  state.firstRow = decoded->firstRow;
+  state.numRows = decoded->batch->num_rows();
+  arrow::Status status = arrow::ExportRecordBatch(*decoded->batch, &state.exported.value);
+  check(status.ok(), "Rows of a file cannot be exported: ", status.message());
+  return &state.exported.value;
+}
+
+bool ParquetScan::ended() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->finished && state_->pieces.empty();
+}
+
+int ParquetScan::file() const { return state_->current->index; }
+
+const std::string& ParquetScan::fileName() const { return state_->current->source->name(); }
+
+int64_t ParquetScan::firstRow() const { return state_->firstRow; }
+
+int64_t ParquetScan::numRows() const { return state_->numRows; }
+
+int64_t ParquetScan::numFilesDone() const { return state_->numAdded - static_cast<int64_t>(state_->sources.size()); }
+
+}  // namespace bloomery::data

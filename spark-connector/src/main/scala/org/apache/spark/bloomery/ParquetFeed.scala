@@ -1,0 +1,111 @@
+package org.apache.spark.bloomery
+
+import scala.collection.mutable
+import scala.util.Using
+
+import org.apache.arrow.memory.BufferAllocator
+import org.apache.spark.BarrierTaskContext
+import org.apache.spark.sql.bloomery.ParquetPart
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.SerializableConfiguration
+
+import io.bloomery.engine.{NativeScan, NativeTrainer}
+
+/** What all workers read of Parquet files; `namesInFiles` are those of the file columns there. */
+private[bloomery] final case class ParquetSpec(
+    fileColumns: StructType,
+    namesInFiles: Seq[String],
+    constantColumns: StructType,
+    configuration: SerializableConfiguration)
+
+/**
+ * Rows that the engine reads from Parquet files by itself. The task thread opens the files, a few
+ * ahead, and closes those that are done; threads of the engine read and decode them.
+ */
+private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[ParquetPart]) extends Feed {
+
+  override def into(trainer: NativeTrainer, context: BarrierTaskContext, reporter: Reporter): Unit =
+    Using.resource(ArrowMemory.child(s"train-${context.taskAttemptId()}")) { allocator =>
+      val columns = spec.fileColumns ++ spec.constantColumns
+      new ArrowExport(columns.zipWithIndex, 1, allocator).withSchema(trainer.ingestSchema)
+      val constants = Option.when(spec.constantColumns.nonEmpty) {
+        new ArrowExport(spec.constantColumns.zipWithIndex, 1, allocator)
+      }
+      Using.resource(new OpenFiles) { files =>
+        Using.resource(openScan(context, constants, allocator)) { scan =>
+          read(trainer, context, reporter, scan, files, constants)
+        }
+      }
+    }
+
+  private def openScan(
+      context: BarrierTaskContext,
+      constants: Option[ArrowExport],
+      allocator: BufferAllocator): NativeScan = {
+    val inFiles = spec.fileColumns.zip(spec.namesInFiles).map { case (field, name) => field.copy(name = name) }
+    new ArrowExport(inFiles.zipWithIndex, 1, allocator).withSchema { columns =>
+      def open(constantColumns: Long): NativeScan = NativeScan.open(columns, constantColumns, context.cpus())
+      constants.fold(open(ParquetFeed.Nowhere))(_.withSchema(open))
+    }
+  }
+
+  private def read(
+      trainer: NativeTrainer,
+      context: BarrierTaskContext,
+      reporter: Reporter,
+      scan: NativeScan,
+      files: OpenFiles,
+      constants: Option[ArrowExport]): Unit = {
+    val metrics = context.taskMetrics().inputMetrics
+    while (parts.hasNext || files.nonEmpty) {
+      while (parts.hasNext && files.size < ParquetFeed.FilesAhead) {
+        val part = parts.next()
+        val source = files.open(part, spec.configuration)
+        def add(values: Long): Unit =
+          scan.add(source, part.path, part.size, part.index, part.rowGroups, values)
+        constants.fold(add(ParquetFeed.Nowhere)) { values =>
+          values.withBatch(Iterator.single(part.constants))((address, _) => add(address))
+        }
+      }
+      if (!parts.hasNext) scan.finish()
+      metrics.incRecordsRead(scan.ingest(trainer, ParquetFeed.WaitMillis))
+      files.closeFirst(scan.filesDone).foreach(metrics.incBytesRead)
+      context.killTaskIfInterrupted()
+      reporter.pollIfDue()
+    }
+  }
+}
+
+private[bloomery] object ParquetFeed {
+  private val FilesAhead = 8
+  private val WaitMillis = 200L
+
+  /** The address that stands for no struct. */
+  private val Nowhere = 0L
+}
+
+/** Files in the order in which they were opened, and closed again. */
+private[bloomery] final class OpenFiles extends AutoCloseable {
+  private val files = mutable.Queue.empty[HadoopSource]
+  private var closed = 0L
+
+  def size: Int = files.size
+  def nonEmpty: Boolean = files.nonEmpty
+
+  def open(part: ParquetPart, configuration: SerializableConfiguration): HadoopSource = {
+    val file = HadoopSource.open(part, configuration.value)
+    files.enqueue(file)
+    file
+  }
+
+  /** Closes so many of all that were opened; the bytes read from each that was still open. */
+  def closeFirst(count: Long): Seq[Long] =
+    Seq.fill((count - closed).toInt) {
+      val file = files.dequeue()
+      closed += 1
+      file.close()
+      file.bytesRead
+    }
+
+  override def close(): Unit = files.foreach(_.close())
+}

@@ -1,0 +1,327 @@
+#include "data/arrow/ParquetScan.h"
+
+#include <arrow/c/abi.h>
+#include <arrow/c/bridge.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "base/TemporaryFolder.h"
+#include "data/LocalFile.h"
+#include "data/arrow/ArrowIngest.h"
+#include "data/arrow/ArrowStructs.h"
+#include "data/arrow/Batches.h"
+#include "data/arrow/MemorySource.h"
+#include "data/arrow/ParquetWriter.h"
+
+namespace bloomery::data {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const auto kFloats = arrow::list(arrow::float32());
+
+std::shared_ptr<arrow::Schema> twoColumns() {
+  return arrow::schema({arrow::field("x", kFloats), arrow::field("y", arrow::int32())});
+}
+
+// Rows from `first` on: features (i, -i), label i % 10; a column that nobody wants between them.
+std::shared_ptr<arrow::RecordBatch> numbered(int first, int count) {
+  std::string x, y, other;
+  for (int i = first; i < first + count; ++i) {
+    const char* comma = i == first ? "" : ", ";
+    x += message(comma, "[", i, ", ", -i, "]");
+    y += message(comma, i % 10);
+    other += message(comma, i);
+  }
+  return batchOf({{"x", kFloats, message("[", x, "]")},
+                  {"other", arrow::int64(), message("[", other, "]")},
+                  {"y", arrow::int32(), message("[", y, "]")}});
+}
+
+std::string fileOf(const std::shared_ptr<arrow::RecordBatch>& batch, const WriterOptions& options = {}) {
+  TemporaryFolder folder;
+  writeParquet(folder / "a.parquet", batch, options);
+  return folder.read("a.parquet");
+}
+
+struct Scan {
+  explicit Scan(int threads = 1, const std::shared_ptr<arrow::Schema>& files = twoColumns(),
+                const std::shared_ptr<arrow::Schema>& constants = nullptr)
+      : schema(files) {
+    Exported<ArrowSchema> exported, exportedConstants;
+    EXPECT_TRUE(arrow::ExportSchema(*files, &exported.value).ok());
+    if (constants != nullptr) {
+      EXPECT_TRUE(arrow::ExportSchema(*constants, &exportedConstants.value).ok());
+      auto fields = files->fields();
+      for (const auto& field : constants->fields()) fields.push_back(field);
+      schema = arrow::schema(fields);
+    }
+    scan.emplace(&exported.value, constants == nullptr ? nullptr : &exportedConstants.value, threads);
+  }
+
+  std::shared_ptr<MemorySource> add(const std::string& name, const std::string& bytes, int index,
+                                    std::vector<int> groups) {
+    auto source = std::make_shared<MemorySource>(name, bytes);
+    scan->add(source, index, groups, nullptr);
+    return source;
+  }
+
+  // The next batch, nullptr at the end.
+  std::shared_ptr<arrow::RecordBatch> next() {
+    void* array = scan->next(seconds(20));
+    if (array == nullptr) {
+      EXPECT_TRUE(scan->ended());
+      return nullptr;
+    }
+    return arrow::ImportRecordBatch(static_cast<ArrowArray*>(array), schema).ValueOrDie();
+  }
+
+  // First features of all rows, after checking each row's number in its file.
+  std::vector<int> rest() {
+    std::vector<int> found;
+    while (auto batch = next()) {
+      EXPECT_EQ(batch->num_rows(), scan->numRows());
+      const auto& lists = static_cast<const arrow::ListArray&>(*batch->column(0));
+      const auto& values = static_cast<const arrow::FloatArray&>(*lists.values());
+      for (int64_t row = 0; row < batch->num_rows(); ++row) {
+        found.push_back(static_cast<int>(values.Value(lists.value_offset(row))));
+        EXPECT_EQ(found.back() - 1000 * scan->file(), scan->firstRow() + row);
+      }
+    }
+    return found;
+  }
+
+  std::shared_ptr<arrow::Schema> schema;
+  std::optional<ParquetScan> scan;
+};
+
+std::vector<int> range(int first, int count) {
+  std::vector<int> numbers(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) numbers[static_cast<size_t>(i)] = first + i;
+  return numbers;
+}
+
+// The row groups of 10 rows of a file with rows from 1000 * index on.
+std::vector<int> rowsOf(int index, const std::vector<int>& groups) {
+  std::vector<int> rows;
+  for (int group : groups) {
+    for (int row : range(1000 * index + 10 * group, 10)) rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(ParquetScan, chosenRowGroupsComeInOrderWithTheirPlaceWhateverTheThreads) {
+  std::vector<int> expected;
+  for (int index = 0; index < 5; ++index) {
+    auto rows = rowsOf(index, {0, 2, 3, 7});
+    expected.insert(expected.end(), rows.begin(), rows.end());
+  }
+  for (int threads : {1, 2, 5}) {
+    Scan scan(threads);
+    for (int index = 0; index < 5; ++index) {
+      scan.add("file", fileOf(numbered(1000 * index, 80), {.rowsPerGroup = 10}), index, {0, 2, 3, 7});
+    }
+    scan.scan->finish();
+    EXPECT_EQ(scan.rest(), expected) << threads;
+    EXPECT_EQ(scan.scan->numFilesDone(), 5);
+  }
+  EXPECT_EQ(arrowBytesAllocated(), 0);
+}
+
+TEST(ParquetScan, filesMayBeAddedWhileOthersAreRead) {
+  Scan scan(2);
+  EXPECT_EQ(scan.scan->next(milliseconds(1)), nullptr);
+  EXPECT_FALSE(scan.scan->ended());
+  std::vector<int> found;
+  for (int index = 0; index < 4; ++index) {
+    scan.add("file", fileOf(numbered(1000 * index, 10)), index, {0});
+    EXPECT_EQ(scan.next()->num_rows(), 10);
+    EXPECT_EQ(scan.scan->file(), index);
+  }
+  scan.scan->finish();
+  EXPECT_EQ(scan.next(), nullptr);
+  EXPECT_EQ(scan.scan->numFilesDone(), 4);
+}
+
+TEST(ParquetScan, aScanOfNoFilesEndsAtOnce) {
+  Scan scan;
+  scan.scan->finish();
+  EXPECT_EQ(scan.next(), nullptr);
+}
+
+TEST(ParquetScan, constantsFollowTheColumnsOfTheFile) {
+  auto constants = arrow::schema({arrow::field("day", arrow::int32()), arrow::field("test", arrow::boolean())});
+  Scan scan(2, twoColumns(), constants);
+  for (int index = 0; index < 3; ++index) {
+    auto values = batchOf({{"day", arrow::int32(), index == 2 ? "[null]" : message("[", index + 20, "]")},
+                           {"test", arrow::boolean(), index == 1 ? "[true]" : "[false]"}});
+    Exported<ArrowArray> exported;
+    ASSERT_TRUE(arrow::ExportRecordBatch(*values, &exported.value).ok());
+    values.reset();
+    scan.scan->add(std::make_shared<MemorySource>("file", fileOf(numbered(0, 3))), index, {0}, &exported.value);
+    EXPECT_EQ(exported.value.release, nullptr);
+  }
+  scan.scan->finish();
+  for (int index = 0; index < 3; ++index) {
+    auto batch = scan.next();
+    auto expected = [&](const char* json, const std::shared_ptr<arrow::DataType>& type) {
+      return arrow::json::ArrayFromJSONString(type, json).ValueOrDie();
+    };
+    EXPECT_TRUE(batch->column(2)->Equals(expected(index == 0   ? "[20, 20, 20]"
+                                                  : index == 1 ? "[21, 21, 21]"
+                                                               : "[null, null, null]",
+                                                  arrow::int32())));
+    EXPECT_TRUE(batch->column(3)->Equals(
+        expected(index == 1 ? "[true, true, true]" : "[false, false, false]", arrow::boolean())));
+  }
+}
+
+TEST(ParquetScan, everyLayoutOfArraysAndBinariesBecomesThePlainOne) {
+  auto f32 = arrow::float32();
+  struct Case {
+    std::shared_ptr<arrow::DataType> written, wanted;
+    std::string json;
+  };
+  for (const Case& one : std::vector<Case>{
+           {arrow::list(f32), kFloats, "[[1, 2], null, [3, 4]]"},
+           {arrow::large_list(f32), kFloats, "[[1, 2], null, [], [3, 4]]"},
+           {arrow::fixed_size_list(f32, 2), kFloats, "[[1, 2], [3, 4], [5, 6]]"},
+           {arrow::binary(), arrow::binary(), R"(["ab", null, ""])"},
+           {arrow::large_binary(), arrow::binary(), R"(["ab", null, "", "cde"])"},
+           {arrow::fixed_size_binary(2), arrow::binary(), R"(["ab", null, "cd"])"},
+           {arrow::int8(), arrow::int8(), "[1, null, -3]"},
+           {arrow::boolean(), arrow::boolean(), "[true, null, false]"},
+           {arrow::float64(), arrow::float64(), "[1.5, null]"},
+       }) {
+    SCOPED_TRACE(one.written->ToString());
+    Scan scan(1, arrow::schema({arrow::field("x", one.wanted)}));
+    scan.add("file", fileOf(batchOf({{"x", one.written, one.json}})), 0, {0});
+    scan.scan->finish();
+    auto expected = arrow::json::ArrayFromJSONString(one.wanted, one.json).ValueOrDie();
+    auto found = scan.next();
+    ASSERT_TRUE(found->ValidateFull().ok());
+    EXPECT_TRUE(found->column(0)->Equals(*expected)) << found->column(0)->ToString();
+  }
+}
+
+TEST(ParquetScan, aFileOfAnotherSchemaIsNamed) {
+  struct Case {
+    std::shared_ptr<arrow::DataType> x;
+    std::string json, error;
+  };
+  for (const Case& one : std::vector<Case>{
+           {arrow::list(arrow::float64()), "[[1, 2]]",
+            "Wrong type of column 'x': list<element: double>, wanted list<item: float>, file bad"},
+           {arrow::list(arrow::int16()), "[[1, 2]]",
+            "Wrong type of column 'x': list<element: int16>, wanted list<item: float>, file bad"},
+           {arrow::utf8(), R"(["?"])", "Wrong type of column 'x': string, wanted list<item: float>, file bad"},
+       }) {
+    Scan scan(2);
+    scan.add("good", fileOf(numbered(0, 10)), 0, {0});
+    scan.add("bad", fileOf(batchOf({{"x", one.x, one.json}, {"y", arrow::int32(), "[1]"}})), 1, {0});
+    scan.scan->finish();
+    EXPECT_EQ(scan.next()->num_rows(), 10);
+    try {
+      scan.next();
+      FAIL();
+    } catch (const UserError& error) {
+      EXPECT_EQ(std::string(error.what()), one.error);
+    }
+  }
+  Scan scan;
+  scan.add("bad", fileOf(batchOf({{"x", kFloats, "[[1, 2]]"}, {"yy", arrow::int32(), "[1]"}})), 1, {0});
+  EXPECT_THROW(scan.next(), UserError);
+}
+
+TEST(ParquetScan, aRowGroupThatIsNotThereIsAChangedFile) {
+  Scan scan;
+  scan.add("shorter", fileOf(numbered(0, 10)), 0, {0, 1});
+  EXPECT_EQ(scan.next()->num_rows(), 10);
+  try {
+    scan.next();
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "File has changed: no row group 1 of 1, file shorter");
+  }
+}
+
+TEST(ParquetScan, whatASourceThrowsComesOutInItsPlaceAndAsItIs) {
+  struct Broken : std::runtime_error {
+    using std::runtime_error::runtime_error;
+  };
+  for (int readThatFails : {1, 2, 3}) {
+    Scan scan(3);
+    scan.add("good", fileOf(numbered(0, 10)), 0, {0});
+    auto bad = std::make_shared<MemorySource>("bad", fileOf(numbered(1000, 10)));
+    bad->onRead = [&, source = bad.get()](int64_t) {
+      if (source->reads == readThatFails) throw Broken("line is down");
+    };
+    scan.scan->add(bad, 1, {0}, nullptr);
+    scan.scan->finish();
+    EXPECT_EQ(scan.next()->num_rows(), 10);
+    if (readThatFails > 1 && bad->reads < readThatFails) break;
+    EXPECT_THROW(scan.next(), Broken) << readThatFails;
+  }
+  EXPECT_EQ(arrowBytesAllocated(), 0);
+}
+
+TEST(ParquetScan, columnsThatLieTogetherAreReadAtOnce) {
+  constexpr int kGroups = 4;
+  Scan scan;
+  auto source = scan.add("file", fileOf(numbered(0, 40 * kGroups), {.rowsPerGroup = 40}), 0, {0, 1, 2, 3});
+  scan.scan->finish();
+  EXPECT_EQ(scan.rest(), range(0, 40 * kGroups));
+  // The footer, and each row group.
+  EXPECT_LE(source->reads, 2 + kGroups);
+}
+
+TEST(ParquetScan, closingWakesAThreadThatWaitsForBytes) {
+  auto source = std::make_shared<MemorySource>("stuck", fileOf(numbered(0, 10)));
+  source->blocks = true;
+  auto start = std::chrono::steady_clock::now();
+  {
+    Scan scan(2);
+    scan.scan->add(source, 0, {0}, nullptr);
+    while (!source->blocked) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_EQ(scan.scan->next(milliseconds(5)), nullptr);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, seconds(5));
+  EXPECT_EQ(arrowBytesAllocated(), 0);
+}
+
+// Reading runs only so far ahead of whoever takes the rows.
+TEST(ParquetScan, aScanThatNobodyFollowsWaits) {
+  Scan scan(2);
+  std::vector<std::shared_ptr<MemorySource>> sources;
+  std::string bytes = fileOf(numbered(0, 10));
+  for (int index = 0; index < 50; ++index) sources.push_back(scan.add("file", bytes, 0, {0}));
+  scan.next();
+  std::this_thread::sleep_for(milliseconds(50));
+  auto begun = std::count_if(sources.begin(), sources.end(), [](const auto& source) { return source->reads > 0; });
+  EXPECT_LE(begun, 6);
+}
+
+TEST(LocalFile, readsAnyRangeAndRefusesWhatIsNoFile) {
+  TemporaryFolder folder;
+  LocalFile file(folder.write("a", "0123456789"));
+  EXPECT_EQ(file.size(), 10);
+  std::string found(4, ' ');
+  file.read(3, std::as_writable_bytes(std::span(found)));
+  EXPECT_EQ(found, "3456");
+  EXPECT_THROW(LocalFile(folder / "nowhere"), UserError);
+  EXPECT_THROW(LocalFile{folder.path()}, UserError);
+  folder.write("a", "01");
+  try {
+    file.read(3, std::as_writable_bytes(std::span(found)));
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()), message("File became shorter while it was read: ", folder / "a"));
+  }
+}
+
+}  // namespace
+}  // namespace bloomery::data

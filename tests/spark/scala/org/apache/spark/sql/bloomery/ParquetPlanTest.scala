@@ -1,0 +1,22 @@
+package org.apache.spark.sql.bloomery
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class ParquetPlanTest extends AnyFunSuite {
+
+  test("row groups are dealt in balance, each to one worker") {
+    Seq(
+      (Seq(10L, 10L, 10L, 10L), 2, Seq(Seq(0, 2), Seq(1, 3))),
+      (Seq(1L, 1L, 1L, 3L), 2, Seq(Seq(3), Seq(0, 1, 2))),
+      (Seq(5L), 3, Seq(Seq(0), Seq.empty, Seq.empty)),
+      (Seq.empty[Long], 2, Seq(Seq.empty, Seq.empty)),
+      (Seq(7L, 1L, 6L), 1, Seq(Seq(0, 1, 2)))).foreach { case (rows, workers, expected) =>
+      assert(ParquetPlan.deal(rows, workers) == expected, rows)
+    }
+    val rows = Seq.tabulate(1000)(i => (i * 7919L) % 1009)
+    val dealt = ParquetPlan.deal(rows, 7)
+    assert(dealt.flatten.sorted == rows.indices)
+    val loads = dealt.map(_.map(rows(_)).sum)
+    assert(loads.max - loads.min <= rows.max)
+  }
+}

@@ -267,7 +267,7 @@ void TrainingLoop::checkFinite(int64_t epoch, int64_t step) const {
   for (size_t i = 0; i < sums_.losses.size(); ++i) {
     if (std::isfinite(sums_.losses[i])) continue;
     std::string columns, output;
-    for (const std::string& name : context_.task.columns.features)
+    for (const std::string& name : context_.task.columns.featureNames())
       columns += (columns.empty() ? "'" : ", '") + name + "'";
     if (sums_.losses.size() > 1) output = message(", output '", context_.task.training.heads[i].output.name, "'");
     throw UserError(message("Loss is not finite: ", sums_.losses[i], output, ", epoch ", epoch, ", step ", step,

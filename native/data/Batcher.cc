@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/Error.h"
+#include "data/LateValues.h"
 
 namespace bloomery::data {
 
@@ -41,6 +42,7 @@ void Batcher::assembleFeatures(std::span<const int64_t> rows, size_t input, Batc
   float* features = batch.features[input].all().data();
   for (int64_t row : rows) {
     toFloat_[input](rows_.features(row, input), format.count, scale, features);
+    for (const auto& late : format.late) late->apply(rows_.features(row, input), format.type, scale, features);
     features += format.count;
   }
 }

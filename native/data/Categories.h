@@ -12,6 +12,14 @@
 
 namespace bloomery::data {
 
+// Lets a view be looked up without a copy of its text.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+template <typename Value>
+using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
+
 class Categories {
  public:
   explicit Categories(const CategoryRule& rule);
@@ -21,13 +29,7 @@ class Categories {
   int64_t size() const { return static_cast<int64_t>(places_.size()); }  // of the vocabulary
 
  private:
-  // Lets a view be looked up without a copy of its text.
-  struct TextHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-
-  std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>> places_;
+  TextMap<int64_t> places_;
   int64_t hashBuckets_;
   int64_t firstIndex_;
   int64_t unknown_;

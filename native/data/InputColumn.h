@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,7 +11,7 @@
 
 namespace bloomery::data {
 
-enum class NullRule { kError, kZero };
+enum class NullRule { kError, kZero, kMean };
 enum class NanRule { kError, kPass };
 enum class End { kFront, kBack };
 
@@ -20,6 +21,8 @@ struct CategoryRule {
   int64_t hashBuckets = 0;                   // above 0: by hash, without a vocabulary
   bool unknownIsLast = false;                // what is not in the vocabulary gets the index behind its last; else error
   int64_t firstIndex = 0;
+  bool learns = false;  // the vocabulary comes from the rows
+  int64_t maxSize = 0;  // above 0: of a vocabulary that is learnt
 
   // All indices lie below it.
   int64_t indexLimit() const {
@@ -27,6 +30,10 @@ struct CategoryRule {
     return firstIndex + indices;
   }
 };
+
+class LateValues;
+class LateMeans;
+class LateVocabulary;
 
 struct InputColumn {
   InputColumn(std::string column) : name(std::move(column)) {}
@@ -39,6 +46,13 @@ struct InputColumn {
   std::optional<End> padding = {};     // where zeros go when an array is too short; none: that is an error
   std::optional<End> truncating = {};  // where values are cut off when it is too long; likewise
   std::optional<CategoryRule> categories = {};
+  std::vector<double> knownMeans = {};  // what nulls become where the rule is kMean and training has settled it
+  // What the rows of training are to settle: means or a vocabulary, shared with the rows' format. Null: nothing is
+  // open.
+  std::shared_ptr<LateMeans> means = {};
+  std::shared_ptr<LateVocabulary> learnt = {};
+
+  LateValues* late() const;
 };
 
 // All columns of one input.

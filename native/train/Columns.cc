@@ -7,6 +7,7 @@
 #include "base/Error.h"
 #include "base/JsonValue.h"
 #include "base/Names.h"
+#include "data/LateValues.h"
 
 namespace bloomery::train {
 
@@ -22,7 +23,8 @@ using data::NullRule;
 template <typename Value>
 using Choices = std::vector<std::pair<std::string, Value>>;
 
-const Choices<NullRule> kNullRules = {{"error", NullRule::kError}, {"zero", NullRule::kZero}};
+const Choices<NullRule> kNullRules = {
+    {"error", NullRule::kError}, {"zero", NullRule::kZero}, {"mean", NullRule::kMean}};
 const Choices<NanRule> kNanRules = {{"error", NanRule::kError}, {"pass", NanRule::kPass}};
 const Choices<End> kEnds = {{"pre", End::kFront}, {"post", End::kBack}};
 const Choices<bool> kUnknownRules = {{"error", false}, {"last", true}};
@@ -44,12 +46,24 @@ int64_t positive(JsonReader& reader, const char* option) {
   return value;
 }
 
+// What only the rows of training tell is kept where they will find it.
+void openLate(InputColumn& column, const std::string& where) {
+  if (column.categories && column.nulls == NullRule::kMean) {
+    throw UserError(
+        message("Categories have no mean: column '", column.name, "', set its nulls to error or zero, in ", where));
+  }
+  if (column.nulls == NullRule::kMean) column.means = std::make_shared<data::LateMeans>(column.name);
+  if (column.categories && column.categories->learns) {
+    column.learnt = std::make_shared<data::LateVocabulary>(column.name, *column.categories);
+  }
+}
+
 // Texts, or whole numbers as the text of their digits.
 std::vector<std::string> readVocabulary(JsonReader& reader) {
   const Json& json = reader.value("vocabulary");
   auto wrong = [&](const std::string& found) {
-    return UserError(
-        message("Wrong vocabulary: ", found, ", wanted a list of texts or whole numbers, in ", reader.where()));
+    return UserError(message("Wrong vocabulary: ", found,
+                             ", wanted a list of texts or whole numbers, or \"learn\", in ", reader.where()));
   };
   if (!json.is_array() || json.empty()) throw wrong(json.is_array() ? "an empty list" : json.dump());
   std::vector<std::string> words;
@@ -69,13 +83,21 @@ std::optional<CategoryRule> readCategories(JsonReader& reader) {
     throw UserError(message("Both vocabulary and hashBuckets are set: keep one, in ", reader.where()));
   }
   CategoryRule rule;
-  if (hasVocabulary) rule.vocabulary = readVocabulary(reader);
+  rule.learns = hasVocabulary && reader.value("vocabulary") == "learn";
+  if (hasVocabulary && !rule.learns) rule.vocabulary = readVocabulary(reader);
   if (hasBuckets) rule.hashBuckets = positive(reader, "hashBuckets");
   if (reader.has("outOfVocabulary")) {
     if (!hasVocabulary) {
       throw UserError(message("Option outOfVocabulary needs a vocabulary, in ", reader.where()));
     }
     rule.unknownIsLast = choose(reader, "outOfVocabulary", kUnknownRules);
+  }
+  if (reader.has("maxSize")) {
+    if (!rule.learns || !rule.unknownIsLast) {
+      throw UserError(
+          message("Option maxSize needs the vocabulary \"learn\" and outOfVocabulary \"last\", in ", reader.where()));
+    }
+    rule.maxSize = positive(reader, "maxSize");
   }
   if (!hasVocabulary && !hasBuckets) return std::nullopt;
   return rule;
@@ -98,6 +120,7 @@ InputColumn readColumn(const Json& json, const InputColumn& byDefault, const std
   if (json.is_string()) {
     column.name = json.get<std::string>();
     if (column.name.empty()) throw UserError(message("Name of a column is empty, in ", where));
+    openLate(column, where);
     return column;
   }
   if (!json.is_object()) {
@@ -115,6 +138,7 @@ InputColumn readColumn(const Json& json, const InputColumn& byDefault, const std
   reader.finish();
   // Zeros that fill up are no word.
   if (column.categories && column.padding) column.categories->firstIndex = 1;
+  openLate(column, where);
   return column;
 }
 

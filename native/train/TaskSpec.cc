@@ -5,6 +5,7 @@
 
 #include "base/Error.h"
 #include "base/JsonValue.h"
+#include "data/LateValues.h"
 #include "train/Columns.h"
 
 namespace bloomery::train {
@@ -61,11 +62,17 @@ void splitRows(TaskSpec& task) {
   task.columns.seed = task.training.seed;
 }
 
-// An Embedding has a row for every index below its limit.
-void checkIndices(const TaskSpec& task) {
+// An Embedding has a row for every index below its limit, and a mean is a fraction.
+void checkInputs(const TaskSpec& task) {
   for (size_t input = 0; input < task.columns.features.size(); ++input) {
     int64_t limit = task.graph.indexLimit(input);
+    DType type = task.graph.input(input).dtype;
     for (const data::InputColumn& column : task.columns.features[input].columns) {
+      if (column.means != nullptr && type != DType::kFloat32 && type != DType::kFloat64) {
+        throw UserError(message("Means of nulls need a floating dtype: column '", column.name, "', input '",
+                                inputNode(task.graph, input).name, "' of ", nameOf(type)));
+      }
+      if (column.learnt != nullptr) column.learnt->limit(limit);
       if (limit == 0 || !column.categories || column.categories->indexLimit() <= limit) continue;
       throw UserError(message("More categories than the Embedding has rows: ", column.categories->indexLimit(),
                               " indices of column '", column.name, "', rows: ", limit, ", input '",
@@ -170,7 +177,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
-  checkIndices(task);
+  checkInputs(task);
   if (reader.has("memoryBudget")) task.memoryBudget = positive(reader.integer("memoryBudget"), "memoryBudget");
   reader.finish();
   if (trains) {
@@ -186,7 +193,12 @@ data::RowFormat TaskSpec::featuresFormat() const {
   data::RowFormat format;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const auto& input = std::get<network::Input>(inputNode(graph, i).layer);
-    format.features.push_back({input.dtype, input.shape.numElements(), input.shape, input.scale, graph.indexLimit(i)});
+    data::FeatureFormat feature{input.dtype, input.shape.numElements(), input.shape, input.scale, graph.indexLimit(i)};
+    for (const data::InputColumn& column : columns.features[i].columns) {
+      if (column.means != nullptr) feature.late.push_back(column.means);
+      if (column.learnt != nullptr) feature.late.push_back(column.learnt);
+    }
+    format.features.push_back(std::move(feature));
   }
   return format;
 }

@@ -12,6 +12,7 @@
 #include "base/Error.h"
 #include "base/Names.h"
 #include "base/Random.h"
+#include "data/LateValues.h"
 #include "data/arrow/NumberColumn.h"
 #include "data/arrow/TargetColumn.h"
 
@@ -98,6 +99,15 @@ std::vector<std::string> IngestColumns::featureNames() const {
   return names;
 }
 
+bool IngestColumns::needsAllRows() const {
+  for (const InputColumns& input : features) {
+    for (const InputColumn& column : input.columns) {
+      if (column.late() != nullptr) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<std::string> IngestColumns::names() const {
   std::vector<std::string> names = featureNames();
   auto add = [&](const std::string& name) {
@@ -138,7 +148,8 @@ void ArrowIngest::State::planInput(size_t input) {
     int index = indexOf(column.name);
     check(index >= 0, "No features column is named for input ", input);
     ColumnPart part{column, format};
-    if (column.categories) part.categories = std::make_shared<Categories>(*column.categories);
+    if (column.categories && column.learnt == nullptr)
+      part.categories = std::make_shared<Categories>(*column.categories);
     if (all.size() > 1 || column.size > 0) {
       part.format.count = FeatureColumn::sizeOf(*schema->field(index)->type(), column, format.type);
       part.format.shape = {};
@@ -163,6 +174,9 @@ void ArrowIngest::State::planInput(size_t input) {
   for (Feature& feature : planned) {
     if (feature.part.format.count == 0) feature.part.format.count = format.count - known;
     feature.part.offset = offset;
+    if (LateValues* late = feature.part.rule.late(); late != nullptr) {
+      late->place(static_cast<int64_t>(offset / sizeOf(format.type)), feature.part.format.count);
+    }
     offset += feature.part.format.bytes();
     FeatureColumn::checkField(*schema->field(feature.index), feature.part);
   }
@@ -261,7 +275,10 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
       targets[target].copy(i, store, row, target, place(state.columns.targets[target]));
     }
     for (const Feature& feature : features) {
-      feature.column.copy(i, store.features(row, feature.input) + feature.part.offset, place(feature.part.rule.name));
+      std::byte* values = store.features(row, feature.input) + feature.part.offset;
+      feature.column.copy(i, values, place(feature.part.rule.name));
+      LateValues* late = feature.part.rule.late();
+      if (late != nullptr && !forValidation) late->add(values, feature.part.format.type);
     }
   }
 }

@@ -33,6 +33,8 @@ struct IngestColumns {
   std::vector<std::optional<CategoryRule>> vocabularies = {};  // by output: which words the classes are; empty: none
 
   std::vector<std::string> featureNames() const;
+  // Something is settled only when all rows of all workers are there, before the first batch can be assembled.
+  bool needsAllRows() const;
   // All that are read, each once.
   std::vector<std::string> names() const;
 };

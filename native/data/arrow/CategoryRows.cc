@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "data/LateValues.h"
 
 namespace bloomery::data {
 
@@ -30,6 +31,10 @@ CategoryRows::CategoryRows(const arrow::Array& array, const ColumnPart& part)
   }
 }
 
+int64_t CategoryRows::codeOf(std::string_view text, const RowPlace& place) const {
+  return part_.rule.learnt != nullptr ? part_.rule.learnt->codeOf(text) : indexOf(*part_.categories, text, place);
+}
+
 void CategoryRows::copy(int64_t row, std::byte* to, const RowPlace& place) const {
   ListLevels::Range range = lists_.rangeOf(row, part_.format.shape, place);
   ColumnPart::Window window = part_.windowOf(range.length, place);
@@ -40,8 +45,7 @@ void CategoryRows::copy(int64_t row, std::byte* to, const RowPlace& place) const
       part_.writeNull(to, element, place);
       continue;
     }
-    int64_t index = texts_ ? indexOf(*part_.categories, texts_->text(value), place)
-                           : indexOf(*part_.categories, textOf(*numbers_, value), place);
+    int64_t index = texts_ ? codeOf(texts_->text(value), place) : codeOf(textOf(*numbers_, value), place);
     if (write_(&index, 1, to + static_cast<size_t>(element) * part_.valueBytes()) >= 0) {
       part_.failToFit(static_cast<double>(index), element, place);
     }

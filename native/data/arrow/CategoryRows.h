@@ -17,6 +17,8 @@ class CategoryRows final : public RowReader {
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;
 
  private:
+  // Its index, or what stands for it till its vocabulary is learnt.
+  int64_t codeOf(std::string_view text, const RowPlace& place) const;
   bool isNull(int64_t value) const { return texts_ ? texts_->isNull(value) : numbers_->isNull(value); }
 
   const ColumnPart& part_;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "data/LateValues.h"
 
 namespace bloomery::data {
 
@@ -11,7 +12,7 @@ const ColumnWords kFeatureWords{"features",
                                 "Feature",
                                 "a number, an array of numbers, an ML vector, binary or an image",
                                 "give the Input another dtype or cast the column",
-                                "; drop such rows, or set the column's nulls to \"zero\"",
+                                "; drop such rows, or set the column's nulls to \"zero\" or \"mean\"",
                                 "; give the Input another shape, or the column padding and truncating"};
 const ColumnWords kTargetWords{"label",           "Label is null",    "Label", "a number or an array of numbers",
                                "cast the column", "; drop such rows", ""};
@@ -22,13 +23,28 @@ std::string ColumnPart::shape() const {
 
 void ColumnPart::writeRowOfNull(std::byte* to, const RowPlace& place) const {
   if (rule.nulls == NullRule::kError) throw UserError(message(words->areNull, ": ", place, words->nullAdvice));
-  std::memset(to, 0, format.bytes());
+  if (rule.nulls == NullRule::kMean) {
+    for (int64_t i = 0; i < format.count; ++i) writeMean(to, i);
+  } else {
+    std::memset(to, 0, format.bytes());
+  }
+}
+
+void ColumnPart::writeMean(std::byte* to, int64_t element) const {
+  std::byte* value = to + static_cast<size_t>(element) * valueBytes();
+  if (rule.knownMeans.empty()) return LateMeans::mark(value, format.type);
+  check(rule.knownMeans.size() == static_cast<size_t>(format.count), "Means of ", rule.knownMeans.size(), " values");
+  double mean = rule.knownMeans[static_cast<size_t>(element)];
+  float rounded = static_cast<float>(mean);
+  format.type == DType::kFloat64 ? std::memcpy(value, &mean, sizeof(mean))
+                                 : std::memcpy(value, &rounded, sizeof(float));
 }
 
 void ColumnPart::writeNull(std::byte* to, int64_t element, const RowPlace& place) const {
   if (rule.nulls == NullRule::kError) {
     throw UserError(message(words->element, " is null: element ", element, ", ", place, words->nullAdvice));
   }
+  if (rule.nulls == NullRule::kMean) return writeMean(to, element);
   std::memset(to + static_cast<size_t>(element) * valueBytes(), 0, valueBytes());
 }
 

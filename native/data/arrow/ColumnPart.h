@@ -40,6 +40,7 @@ struct ColumnPart {
   // For values from `first` on that are null: what the rule says, or a UserError.
   void writeRowOfNull(std::byte* to, const RowPlace& place) const;
   void writeNull(std::byte* to, int64_t element, const RowPlace& place) const;
+  void writeMean(std::byte* to, int64_t element) const;
   // Which values of an array of this length are taken, and where they go; the rest of the part is to be zero.
   struct Window {
     int64_t from, count, to;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "data/LateValues.h"
 #include "data/arrow/BinaryRows.h"
 #include "data/arrow/CategoryRows.h"
 #include "data/arrow/ImageRows.h"
@@ -96,11 +97,16 @@ void FeatureColumn::copy(int64_t row, std::byte* to, const RowPlace& place) cons
   if (isNull) return part_.writeRowOfNull(to, place);
   reader_->copy(row, to, place);
   if (part_.rule.nans == NanRule::kError) checkFinite(to, place);
-  if (part_.format.indexLimit > 0) checkIndices(to, place);
+  if (part_.format.indexLimit > 0 && part_.rule.learnt == nullptr) checkIndices(to, place);
 }
 
 void FeatureColumn::checkFinite(const std::byte* values, const RowPlace& place) const {
   int64_t bad = findNotFinite(part_.format.type, values, 0, part_.format.count);
+  // Nulls that wait for their mean are marked by a NaN.
+  while (bad >= 0 && part_.rule.means != nullptr &&
+         LateMeans::isMarked(values + static_cast<size_t>(bad) * part_.valueBytes(), part_.format.type)) {
+    bad = findNotFinite(part_.format.type, values, bad + 1, part_.format.count);
+  }
   if (bad < 0) return;
   double value = withDType(part_.format.type, [&](auto found) {
     std::memcpy(&found, values + static_cast<size_t>(bad) * sizeof(found), sizeof(found));

@@ -71,9 +71,11 @@ TEST(ColumnsOfAnInput, wrongOptionsAreRefusedInOneSentence) {
       {R"({"column": "x", "hashBuckets": 4, "vocabulary": ["a"]})",
        "Both vocabulary and hashBuckets are set: keep one, in column 'x' of columns.features"},
       {R"({"column": "x", "vocabulary": []})",
-       "Wrong vocabulary: an empty list, wanted a list of texts or whole numbers, in column 'x' of columns.features"},
+       "Wrong vocabulary: an empty list, wanted a list of texts or whole numbers, or \"learn\", in column 'x' of "
+       "columns.features"},
       {R"({"column": "x", "vocabulary": [1.5]})",
-       "Wrong vocabulary: 1.5, wanted a list of texts or whole numbers, in column 'x' of columns.features"},
+       "Wrong vocabulary: 1.5, wanted a list of texts or whole numbers, or \"learn\", in column 'x' of "
+       "columns.features"},
       {R"({"column": "x", "vocabulary": ["a", "b", "a"]})",
        "Word is twice in the vocabulary: 'a', in column 'x' of columns.features"},
       {R"({"column": "x", "outOfVocabulary": "last"})",

@@ -61,7 +61,7 @@ std::string errorOf(const std::vector<Column>& columns, const IngestColumns& nam
   }
 }
 
-const std::string kNullAdvice = "; drop such rows, or set the column's nulls to \"zero\"";
+const std::string kNullAdvice = "; drop such rows, or set the column's nulls to \"zero\" or \"mean\"";
 const std::string kLengthAdvice = "; give the Input another shape, or the column padding and truncating";
 
 const RowFormat kTwoBytes = oneClass(DType::kUint8, 2, Shape{1, 2, 1});

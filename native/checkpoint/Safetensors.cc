@@ -186,4 +186,11 @@ void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout
   }
 }
 
+std::string readMetadata(std::span<const std::byte> bytes, const std::string& key) {
+  Json header = readHeader(bytes);
+  if (!header.contains(kMetadata)) return "";
+  checkMetadata(header.at(kMetadata));
+  return header.at(kMetadata).value(key, "");
+}
+
 }  // namespace bloomery::checkpoint

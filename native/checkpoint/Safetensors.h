@@ -18,4 +18,7 @@ std::string writeSafetensors(const ArenaLayout& layout, const Arena& values,
 // the nearest name), a wrong shape or type, a value that is not finite.
 void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values);
 
+// A text of the metadata, empty when there is none of this key. UserError when the bytes are no safetensors.
+std::string readMetadata(std::span<const std::byte> bytes, const std::string& key);
+
 }  // namespace bloomery::checkpoint

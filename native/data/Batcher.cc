@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/Error.h"
+#include "data/LateValues.h"
 
 namespace bloomery::data {
 
@@ -49,6 +50,9 @@ void Batcher::assembleFeatures(const StoredRow& row, size_t place, Batch& batch)
     const FeatureFormat& format = format_.features[input];
     float* to = batch.features[input].all().data() + static_cast<int64_t>(place) * format.count;
     toFloat_[input](row.features(input), format.count, static_cast<float>(format.scale), to);
+    for (const auto& late : format.late) {
+      late->apply(row.features(input), format.type, static_cast<float>(format.scale), to);
+    }
   }
 }
 

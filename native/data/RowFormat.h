@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tensor/DType.h"
@@ -10,12 +11,15 @@
 
 namespace bloomery::data {
 
+class LateValues;
+
 struct FeatureFormat {
   DType type = DType::kFloat32;
-  int64_t count = 0;       // values of one row
-  Shape shape = {};        // of these values, for messages; (count,) when left empty
-  double scale = 1;        // applied when a batch is assembled
-  int64_t indexLimit = 0;  // above 0: values are whole numbers in [0, indexLimit)
+  int64_t count = 0;                                         // values of one row
+  Shape shape = {};                                          // of these values, for messages; (count,) when left empty
+  double scale = 1;                                          // applied when a batch is assembled
+  int64_t indexLimit = 0;                                    // above 0: values are whole numbers in [0, indexLimit)
+  std::vector<std::shared_ptr<const LateValues>> late = {};  // settled once all rows are there
   size_t bytes() const { return static_cast<size_t>(count) * sizeOf(type); }
 };
 

@@ -44,15 +44,11 @@ void throwIfInterrupted(Interruption& interruption) {
 
 data::ParquetRows openRows(const TrainOptions& options, const train::TaskSpec& task) {
   std::vector<data::ParquetSource> sources = {{options.data}};
-  std::vector<std::string> columns = task.columns.features;
-  columns.insert(columns.end(), task.columns.targets.begin(), task.columns.targets.end());
-  if (!task.columns.weight.empty()) columns.push_back(task.columns.weight);
-  if (options.validation.empty()) {
-    if (!task.columns.validation.empty()) columns.push_back(task.columns.validation);
-    return data::ParquetRows(sources, columns);
-  }
+  if (options.validation.empty()) return data::ParquetRows(sources, task.columns.names());
+  data::IngestColumns columns = task.columns;
+  columns.validation.clear();  // made of which path a file comes from
   sources.push_back({options.validation, true});
-  return data::ParquetRows(sources, columns, kValidationMark);
+  return data::ParquetRows(sources, columns.names(), kValidationMark);
 }
 
 void ingest(data::ParquetRows& rows, train::Trainer& trainer, Interruption& interruption) {

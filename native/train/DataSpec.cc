@@ -43,6 +43,10 @@ std::optional<std::string> whyRowsLoadFirst(const TaskSpec& task) {
   if (task.training.backwardPassesPerStep > 1) {
     return "backwardPassesPerStep is above 1: the passes of a step wait for no rows";
   }
+  if (task.columns.needsAllRows()) {
+    return "means for nulls and learnt vocabularies are known when all rows are there; give a vocabulary, or another "
+           "rule for nulls";
+  }
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include "nn/Plan.h"
 #include "nn/Softmax.h"
 #include "train/ComputeThreads.h"
+#include "train/LateColumns.h"
 
 namespace bloomery::train {
 
@@ -90,6 +91,7 @@ struct Predictor::Session {
 Predictor::Predictor(const std::string& task, std::span<const std::byte> weights)
     : task_(TaskSpec::parse(task)), layout_(task_.graph.parameters().layout()), parameters_(layout_) {
   checkpoint::readSafetensors(weights, layout_, parameters_);
+  takeSettled(checkpoint::readMetadata(weights, "columns"), task_.columns);
 }
 
 Predictor::~Predictor() = default;

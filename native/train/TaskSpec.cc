@@ -1,9 +1,11 @@
 #include "train/TaskSpec.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/Error.h"
 #include "base/JsonValue.h"
+#include "data/LateValues.h"
 #include "train/Columns.h"
 
 namespace bloomery::train {
@@ -42,10 +44,40 @@ std::vector<std::string> outputNames(const network::Graph& graph) {
 }
 
 void checkSchedule(const TaskSpec& task) {
-  if (optim::watchesValidation(optim::scheduleOf(task.training.updates.optimizer)) && task.columns.validation.empty()) {
+  if (optim::watchesValidation(optim::scheduleOf(task.training.updates.optimizer)) && task.columns.validation.empty() &&
+      task.training.validationFraction == 0) {
     throw UserError(
-        "Schedule reduce_on_plateau watches validation_loss, but no column marks validation rows: set "
-        "validationIndicatorCol, or monitor to \"loss\"");
+        "Schedule reduce_on_plateau watches validation_loss, but no rows are for validation: set "
+        "validationIndicatorCol or validationFraction, or monitor to \"loss\"");
+  }
+}
+
+// Which rows are for validation is part of how they are taken in.
+void splitRows(TaskSpec& task) {
+  if (task.training.validationFraction == 0) return;
+  if (!task.columns.validation.empty()) {
+    throw UserError("Both validationFraction and a column that marks validation rows are set: keep one");
+  }
+  task.columns.validationFraction = task.training.validationFraction;
+  task.columns.seed = task.training.seed;
+}
+
+// An Embedding has a row for every index below its limit, and a mean is a fraction.
+void checkInputs(const TaskSpec& task) {
+  for (size_t input = 0; input < task.columns.features.size(); ++input) {
+    int64_t limit = task.graph.indexLimit(input);
+    DType type = task.graph.input(input).dtype;
+    for (const data::InputColumn& column : task.columns.features[input].columns) {
+      if (column.means != nullptr && type != DType::kFloat32 && type != DType::kFloat64) {
+        throw UserError(message("Means of nulls need a floating dtype: column '", column.name, "', input '",
+                                inputNode(task.graph, input).name, "' of ", nameOf(type)));
+      }
+      if (column.learnt != nullptr) column.learnt->limit(limit);
+      if (limit == 0 || !column.categories || column.categories->indexLimit() <= limit) continue;
+      throw UserError(message("More categories than the Embedding has rows: ", column.categories->indexLimit(),
+                              " indices of column '", column.name, "', rows: ", limit, ", input '",
+                              inputNode(task.graph, input).name, "'"));
+    }
   }
 }
 
@@ -83,6 +115,11 @@ TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
   spec.epochs = positive(reader.integer("epochs", spec.epochs), "epochs");
   spec.seed = static_cast<uint64_t>(reader.integer("seed", 0));
   spec.shuffle = reader.boolean("shuffle", spec.shuffle);
+  spec.validationFraction = reader.number("validationFraction", spec.validationFraction);
+  if (!(spec.validationFraction >= 0 && spec.validationFraction < 1)) {
+    throw UserError(
+        message("Out of range: validationFraction ", spec.validationFraction, ", give a number from 0 to below 1"));
+  }
   reader.finish();
   return spec;
 }
@@ -100,6 +137,7 @@ Json TrainSpec::toJson() const {
   json["epochs"] = epochs;
   json["seed"] = static_cast<int64_t>(seed);
   json["shuffle"] = shuffle;
+  json["validationFraction"] = validationFraction;
   return json;
 }
 
@@ -140,9 +178,11 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   if (reader.has("data")) task.rows = DataSpec::fromJson(reader.value("data"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
+  checkInputs(task);
   if (reader.has("memoryBudget")) task.memoryBudget = positive(reader.integer("memoryBudget"), "memoryBudget");
   reader.finish();
   if (trains) {
+    splitRows(task);
     checkSchedule(task);
     checkPasses(task);
     task.graph.checkBatchSize(task.training.batchSizeOf(task.worker.rank, task.worker.size));
@@ -154,7 +194,12 @@ data::RowFormat TaskSpec::featuresFormat() const {
   data::RowFormat format;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const auto& input = std::get<network::Input>(inputNode(graph, i).layer);
-    format.features.push_back({input.dtype, input.shape.numElements(), input.shape, input.scale, graph.indexLimit(i)});
+    data::FeatureFormat feature{input.dtype, input.shape.numElements(), input.shape, input.scale, graph.indexLimit(i)};
+    for (const data::InputColumn& column : columns.features[i].columns) {
+      if (column.means != nullptr) feature.late.push_back(column.means);
+      if (column.learnt != nullptr) feature.late.push_back(column.learnt);
+    }
+    format.features.push_back(std::move(feature));
   }
   return format;
 }
@@ -168,6 +213,9 @@ data::RowFormat TaskSpec::rowFormat() const {
 std::vector<data::TargetRule> TaskSpec::targetRules() const {
   std::vector<data::TargetRule> rules;
   for (const Head& head : training.heads) rules.push_back(head.targetRule());
+  for (size_t i = 0; i < std::min(rules.size(), columns.vocabularies.size()); ++i) {
+    rules[i].vocabulary = columns.vocabularies[i];
+  }
   return rules;
 }
 

@@ -25,6 +25,7 @@ struct TrainSpec {
   int64_t epochs = 1;
   uint64_t seed = 0;
   bool shuffle = true;
+  double validationFraction = 0;  // of the rows: evaluated after each epoch instead of trained on
 
   static TrainSpec fromJson(const Json& json, const network::Graph& graph);
   Json toJson() const;

@@ -6,6 +6,7 @@
 #include "checkpoint/Safetensors.h"
 #include "comm/local/LocalGroup.h"
 #include "train/ComputeThreads.h"
+#include "train/LateColumns.h"
 
 namespace bloomery::train {
 
@@ -120,7 +121,9 @@ Json Trainer::poll(std::chrono::milliseconds wait) { return progress_.poll(wait,
 
 std::string Trainer::weights() {
   check(finished_, "Weights were asked for before training was finished");
-  return checkpoint::writeSafetensors(layout_, parameters_, {{"format", "bloomery"}, {"network", task_.graph.name()}});
+  std::map<std::string, std::string> metadata = {{"format", "bloomery"}, {"network", task_.graph.name()}};
+  if (std::string settled = settledColumns(task_.columns); !settled.empty()) metadata["columns"] = settled;
+  return checkpoint::writeSafetensors(layout_, parameters_, metadata);
 }
 
 void Trainer::cancel() {

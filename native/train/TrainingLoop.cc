@@ -7,6 +7,7 @@
 #include "base/Error.h"
 #include "base/Random.h"
 #include "optim/Gradients.h"
+#include "train/LateColumns.h"
 
 namespace bloomery::train {
 
@@ -124,6 +125,7 @@ void TrainingLoop::awaitAllRows() {
     missing = complete ? 0 : 1;
     context_.communicator.allreduce(std::span(&missing, 1), timeout_);
   } while (missing > 0);
+  settleColumns(context_.task.columns, context_.communicator, timeout_);
   countRows();
 }
 
@@ -343,7 +345,7 @@ void TrainingLoop::checkFinite(int64_t epoch, int64_t step) {
     if (std::isfinite(sums_.losses[i])) continue;
     comm_.wait();  // everybody stops here: reductions that were begun would be left without peers
     std::string columns, output;
-    for (const std::string& name : context_.task.columns.features)
+    for (const std::string& name : context_.task.columns.featureNames())
       columns += (columns.empty() ? "'" : ", '") + name + "'";
     if (sums_.losses.size() > 1) output = message(", output '", context_.task.training.heads[i].output.name, "'");
     throw UserError(message("Loss is not finite: ", sums_.losses[i], output, ", epoch ", epoch, ", step ", step,

@@ -36,6 +36,8 @@ def test_every_param_has_keyword_setter_and_getter(spark):
         "optimizer": "sgd",
         "loss": "mse",
         "classWeights": '{"0": 2.0}',
+        "featuresCols": ["a", '{"column": "b"}'],
+        "labelVocabulary": ["cat", "dog"],
     }
     kinds = {"toInt": int, "toFloat": float, "toBoolean": bool, "toString": str}
     for param in NeuralNetClassifier().params:
@@ -72,6 +74,21 @@ def test_positional_arguments_are_refused(spark):
 def test_optimizer_may_be_a_dict(spark):
     estimator = NeuralNetClassifier(optimizer={"kind": "adam", "learning_rate": 0.01, "beta_1": 0.8})
     assert json.loads(estimator.getOptimizer()) == {"kind": "adam", "learningRate": 0.01, "beta1": 0.8}
+
+
+def test_features_may_be_several_columns_with_options(spark, blobs):
+    carrier = {"column": "carrier", "vocabulary": ["a", "b", "c"], "out_of_vocabulary": "last"}
+    frame = blobs.selectExpr("features", "label", "array('a', 'b', 'z')[label] as carrier")
+    network = Sequential(L.Input(5), L.Dense(8, activation="relu"), L.Dense(3, activation="softmax"))
+    estimator = classifier(network=network, featuresCols=["features", carrier], nulls="zero")
+    assert json.loads(estimator.getFeaturesCols()[1]) == {
+        "column": "carrier",
+        "vocabulary": ["a", "b", "c"],
+        "outOfVocabulary": "last",
+    }
+    predicted = estimator.fit(frame).transform(frame)
+    assert predicted.columns == [*frame.columns, "prediction", "probability", "rawPrediction"]
+    assert predicted.filter("prediction = label").count() > 0.9 * frame.count()
 
 
 def test_optimizer_may_be_an_object_with_a_schedule(spark, blobs):

@@ -4,12 +4,15 @@
 #include <arrow/c/abi.h>
 #include <arrow/c/bridge.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <optional>
 
 #include "base/Error.h"
 #include "base/Names.h"
+#include "base/Random.h"
+#include "data/LateValues.h"
 #include "data/arrow/NumberColumn.h"
 #include "data/arrow/TargetColumn.h"
 
@@ -61,6 +64,9 @@ struct ArrowIngest::State {
   int indexOf(const std::string& column) const;
   int numberIndexOf(const std::string& column, const char* what) const;
 
+  // Which columns fill which part of the input.
+  void planInput(size_t input);
+
   // How the training store keeps a target; the validation store keeps it likewise.
   bool isClass(size_t target) const { return training->format().targets[target].isClass; }
 
@@ -69,11 +75,49 @@ struct ArrowIngest::State {
   RowStore* training;
   RowStore* validation;
 
+  // A column of the schema and what it fills.
+  struct Feature {
+    int index;
+    ColumnPart part;
+  };
+
+  std::vector<std::unique_ptr<Categories>> vocabularies;  // by target, null where there is none
   std::shared_ptr<arrow::Schema> schema;
-  std::vector<int> featureIndices, targetIndices;
+  std::vector<std::vector<Feature>> features;  // by input
+  std::vector<int> targetIndices;
   int weightIndex = -1;
   int validationIndex = -1;
 };
+
+std::vector<std::string> IngestColumns::featureNames() const {
+  std::vector<std::string> names;
+  for (const InputColumns& input : features) {
+    for (const InputColumn& column : input.columns) {
+      if (std::find(names.begin(), names.end(), column.name) == names.end()) names.push_back(column.name);
+    }
+  }
+  return names;
+}
+
+bool IngestColumns::needsAllRows() const {
+  for (const InputColumns& input : features) {
+    for (const InputColumn& column : input.columns) {
+      if (column.late() != nullptr) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> IngestColumns::names() const {
+  std::vector<std::string> names = featureNames();
+  auto add = [&](const std::string& name) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const std::string& target : targets) add(target);
+  add(weight);
+  add(validation);
+  return names;
+}
 
 int ArrowIngest::State::indexOf(const std::string& column) const {
   if (column.empty()) return -1;
@@ -93,16 +137,66 @@ int ArrowIngest::State::numberIndexOf(const std::string& column, const char* wha
   return index;
 }
 
+void ArrowIngest::State::planInput(size_t input) {
+  const FeatureFormat& format = training->format().features[input];
+  const std::vector<InputColumn>& all = columns.features[input].columns;
+  std::vector<Feature> planned;
+  std::string names, unknown;
+  int64_t known = 0;
+  int numUnknown = 0;
+  for (const InputColumn& column : all) {
+    int index = indexOf(column.name);
+    check(index >= 0, "No features column is named for input ", input);
+    ColumnPart part{column, format};
+    if (column.categories && column.learnt == nullptr)
+      part.categories = std::make_shared<Categories>(*column.categories);
+    if (all.size() > 1 || column.size > 0) {
+      part.format.count = FeatureColumn::sizeOf(*schema->field(index)->type(), column, format.type);
+      part.format.shape = {};
+    }
+    known += part.format.count;
+    names += (names.empty() ? "'" : ", '") + column.name + "'";
+    if (part.format.count == 0) {
+      unknown += (unknown.empty() ? "'" : ", '") + column.name + "'";
+      ++numUnknown;
+    }
+    planned.push_back({index, std::move(part)});
+  }
+  if (numUnknown > 1) {
+    throw UserError(
+        message("Sizes of several columns of one input are not known: ", unknown, ", give all but one of them a size"));
+  }
+  if (numUnknown == 0 ? known != format.count : known >= format.count) {
+    throw UserError(message("Columns do not fill the input: ", known, " values a row of columns ", names,
+                            numUnknown == 0 ? "" : " without the array", ", wanted ", format.count));
+  }
+  size_t offset = 0;
+  for (Feature& feature : planned) {
+    if (feature.part.format.count == 0) feature.part.format.count = format.count - known;
+    feature.part.offset = offset;
+    if (LateValues* late = feature.part.rule.late(); late != nullptr) {
+      late->place(static_cast<int64_t>(offset / sizeOf(format.type)), feature.part.format.count);
+    }
+    offset += feature.part.format.bytes();
+    FeatureColumn::checkField(*schema->field(feature.index), feature.part);
+  }
+  features.push_back(std::move(planned));
+}
+
 ArrowIngest::ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, RowStore* training, RowStore* validation)
     : state_(std::make_unique<State>()) {
   check(training != nullptr, "No store for rows");
-  check(columns.validation.empty() || validation != nullptr, "No store for validation rows");
+  check((columns.validation.empty() && columns.validationFraction == 0) || validation != nullptr,
+        "No store for validation rows");
   check(columns.features.size() == training->format().features.size(),
         "Columns do not fit the store's features: ", columns.features.size());
   check(columns.targets.size() == training->format().targets.size() && columns.targets.size() == rules.size(),
         "Columns do not fit the store's targets: ", columns.targets.size(), ", rules: ", rules.size());
   state_->columns = std::move(columns);
   state_->rules = std::move(rules);
+  for (const TargetRule& rule : state_->rules) {
+    state_->vocabularies.push_back(rule.vocabulary ? std::make_unique<Categories>(*rule.vocabulary) : nullptr);
+  }
   state_->training = training;
   state_->validation = validation;
 }
@@ -113,13 +207,8 @@ void ArrowIngest::schema(void* arrowSchema) {
   Releaser<ArrowSchema> source(arrowSchema);
   State& state = *state_;
   state.schema = valueOf(arrow::ImportSchema(source.taken), "Arrow schema cannot be imported");
-  state.featureIndices.clear();
-  for (size_t input = 0; input < state.columns.features.size(); ++input) {
-    int index = state.indexOf(state.columns.features[input]);
-    check(index >= 0, "No features column is named for input ", input);
-    FeatureColumn::checkField(*state.schema->field(index), state.training->format().features[input], kFeatureWords);
-    state.featureIndices.push_back(index);
-  }
+  state.features.clear();
+  for (size_t input = 0; input < state.columns.features.size(); ++input) state.planInput(input);
   state.targetIndices.clear();
   for (size_t target = 0; target < state.columns.targets.size(); ++target) {
     int index = state.indexOf(state.columns.targets[target]);
@@ -154,30 +243,50 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   const auto& arrays = batch->columns();
   auto array = [&](int index) { return index < 0 ? nullptr : arrays[static_cast<size_t>(index)].get(); };
   auto numbers = [&](int index) { return index < 0 ? std::nullopt : std::make_optional<NumberColumn>(*array(index)); };
-  std::vector<FeatureColumn> features;
-  for (size_t input = 0; input < state.featureIndices.size(); ++input) {
-    features.emplace_back(*array(state.featureIndices[input]), state.training->format().features[input], kFeatureWords);
+  struct Feature {
+    FeatureColumn column;
+    const ColumnPart& part;
+    size_t input;
+  };
+  std::vector<Feature> features;
+  for (size_t input = 0; input < state.features.size(); ++input) {
+    for (const State::Feature& feature : state.features[input]) {
+      features.push_back({FeatureColumn(*array(feature.index), feature.part), feature.part, input});
+    }
   }
   std::deque<TargetColumn> targets;  // they do not move
   for (size_t target = 0; target < state.targetIndices.size(); ++target) {
-    targets.emplace_back(*array(state.targetIndices[target]), state.rules[target], state.isClass(target));
+    targets.emplace_back(*array(state.targetIndices[target]), state.rules[target], state.isClass(target),
+                         state.vocabularies[target].get());
   }
   std::optional<NumberColumn> weights = numbers(state.weightIndex);
   const auto* indicators = static_cast<const arrow::BooleanArray*>(array(state.validationIndex));
   for (int64_t i = 0; i < batch->num_rows(); ++i) {
     auto place = [&](const std::string& column) { return RowPlace{column, firstRow + i, partition}; };
-    bool forValidation = indicators != nullptr && readValidation(*indicators, i, place(state.columns.validation));
+    uint64_t rowId = makeRowId(partition, firstRow + i);
+    bool forValidation = indicators != nullptr
+                             ? readValidation(*indicators, i, place(state.columns.validation))
+                             : isForValidation(rowId, state.columns.validationFraction, state.columns.seed);
     float weight = weights ? readWeight(*weights, i, place(state.columns.weight)) : 1.0f;
     RowStore& store = forValidation ? *state.validation : *state.training;
-    store.append(makeRowId(partition, firstRow + i), weight);
+    store.append(rowId, weight);
     int64_t row = store.numRows() - 1;
     for (size_t target = 0; target < targets.size(); ++target) {
       targets[target].copy(i, store, row, target, place(state.columns.targets[target]));
     }
-    for (size_t input = 0; input < features.size(); ++input) {
-      features[input].copy(i, store.features(row, input), place(state.columns.features[input]));
+    for (const Feature& feature : features) {
+      std::byte* values = store.features(row, feature.input) + feature.part.offset;
+      feature.column.copy(i, values, place(feature.part.rule.name));
+      LateValues* late = feature.part.rule.late();
+      if (late != nullptr && !forValidation) late->add(values, feature.part.format.type);
     }
   }
+}
+
+bool isForValidation(uint64_t rowId, double fraction, uint64_t seed) {
+  if (fraction == 0) return false;
+  RandomBlock block = philox(mixKey(seed, "validation"), rowId, 0);
+  return static_cast<double>(block[0]) * 0x1p-32 < fraction;
 }
 
 ArrowBatchGuard::~ArrowBatchGuard() {

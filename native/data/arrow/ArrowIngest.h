@@ -5,32 +5,44 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/InputColumn.h"
 #include "data/RowStore.h"
 
 namespace bloomery::data {
 
 // What the targets of one output may be. A column of numbers holds class indices where those are taken, else values.
 struct TargetRule {
-  Shape shape = {1};           // of the output
-  bool takesClass = true;      // whole numbers in [0, elements of the shape)
-  bool takesValues = false;    // one number for each element
-  bool probabilities = false;  // values must lie in 0..1, else they must be finite
+  Shape shape = {1};                            // of the output
+  bool takesClass = true;                       // whole numbers in [0, elements of the shape)
+  bool takesValues = false;                     // one number for each element
+  bool probabilities = false;                   // values must lie in 0..1, else they must be finite
+  std::optional<CategoryRule> vocabulary = {};  // which words the classes are
 };
 
 struct IngestColumns {
-  std::vector<std::string> features;  // by input
-  std::vector<std::string> targets;   // by output; empty: features only (prediction)
-  std::string weight = {};            // empty: every row weighs 1
-  std::string validation = {};        // empty: no row is for validation
+  std::vector<InputColumns> features;                          // by input
+  std::vector<std::string> targets;                            // by output; empty: features only (prediction)
+  std::string weight = {};                                     // empty: every row weighs 1
+  std::string validation = {};                                 // empty: no column says which rows are for validation
+  double validationFraction = 0;                               // instead: this share of the rows is
+  uint64_t seed = 0;                                           // of that choice
+  std::vector<std::optional<CategoryRule>> vocabularies = {};  // by output: which words the classes are; empty: none
+
+  std::vector<std::string> featureNames() const;
+  // Something is settled only when all rows of all workers are there, before the first batch can be assembled.
+  bool needsAllRows() const;
+  // All that are read, each once.
+  std::vector<std::string> names() const;
 };
 
 class ArrowIngest {
  public:
   // rules: one for each target column. The stores are borrowed and have a feature for each features column and a
-  // target for each target column; `validation` may be nullptr when no validation column is named.
+  // target for each target column; `validation` may be nullptr when no row can be for validation.
   ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, RowStore* training, RowStore* validation);
   ~ArrowIngest();
 
@@ -61,6 +73,10 @@ class ArrowBatchGuard {
 // Bytes that Arrow holds for us now; 0 when nothing is under way.
 int64_t arrowBytesAllocated();
 std::string arrowVersion();
+
+// Whether a row is for validation when this share of all rows is: by its id and the seed alone, so that it stays what
+// it is however the rows come and whoever takes them.
+bool isForValidation(uint64_t rowId, double fraction, uint64_t seed);
 
 inline uint64_t makeRowId(int partition, int64_t row) {
   return (static_cast<uint64_t>(partition) << 40) | static_cast<uint64_t>(row);

@@ -2,35 +2,64 @@
 
 #include <cmath>
 
+#include "base/Error.h"
+#include "data/arrow/BinaryRows.h"
+#include "data/arrow/CategoryRows.h"
+
 namespace bloomery::data {
 
-FeatureFormat TargetColumn::valuesOf(const TargetRule& rule) {
-  return {DType::kFloat32, rule.shape.numElements(), rule.shape};
+namespace {
+
+bool isIndex(const arrow::DataType& type) { return isNumber(type) || type.id() == arrow::Type::BOOL; }
+
+}  // namespace
+
+ColumnPart TargetColumn::partOf(const TargetRule& rule, const std::string& column) {
+  InputColumn any(column);
+  any.nans = NanRule::kPass;  // what a target may be is for checkValues to say
+  return {std::move(any), {DType::kFloat32, rule.shape.numElements(), rule.shape}, &kTargetWords};
 }
 
 bool TargetColumn::isClass(const arrow::Field& field, const TargetRule& rule) {
   const arrow::DataType& type = *field.type();
-  if (isNumber(type) && rule.takesClass) return true;
-  if (!rule.takesValues) {
-    throw UserError(message("Wrong type of label column '", field.name(), "': ", type.ToString(), ", wanted a number"));
+  auto wrongType = [&](const char* wanted) {
+    return UserError(
+        message("Wrong type of label column '", field.name(), "': ", type.ToString(), ", wanted ", wanted));
+  };
+  if (rule.vocabulary) {
+    if (!rule.takesClass)
+      throw UserError(message("Output takes no classes: vocabulary of label column '", field.name(), "'"));
+    if (isCategory(type)) return true;
+    throw wrongType("a text or a whole number, for its vocabulary");
   }
-  bool isBytes = type.id() == arrow::Type::BINARY || type.id() == arrow::Type::LARGE_BINARY ||
-                 type.id() == arrow::Type::FIXED_SIZE_BINARY;
-  if (isBytes) {
-    throw UserError(message("Wrong type of label column '", field.name(), "': ", type.ToString(), ", wanted ",
-                            kTargetWords.wanted));
-  }
-  FeatureColumn::checkField(field, valuesOf(rule), kTargetWords);
+  if (isIndex(type) && rule.takesClass) return true;
+  if (isText(type)) throw wrongType("a number, or give the column a vocabulary");
+  if (!rule.takesValues) throw wrongType("a number");
+  bool isNoList = isBinary(type) || type.id() == arrow::Type::STRUCT;
+  if (isNoList) throw wrongType(kTargetWords.wanted);
+  FeatureColumn::checkField(field, partOf(rule, field.name()));
   return false;
 }
 
-TargetColumn::TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass)
-    : rule_(rule), format_(valuesOf(rule)) {
-  if (isClass) {
-    classes_.emplace(array);
+TargetColumn::TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass,
+                           const Categories* categories)
+    : rule_(rule), categories_(categories), part_(partOf(rule, "")) {
+  if (!isClass) {
+    values_.emplace(array, part_);
+  } else if (isText(*array.type())) {
+    texts_.emplace(array);
   } else {
-    values_.emplace(array, format_, kTargetWords);
+    numbers_.emplace(array);
   }
+}
+
+double TargetColumn::classOf(int64_t row, const RowPlace& place) const {
+  if (texts_ ? texts_->isNull(row) : numbers_->isNull(row)) {
+    throw UserError(message("Label is null: ", place, kTargetWords.nullAdvice));
+  }
+  if (texts_) return static_cast<double>(indexOf(*categories_, texts_->text(row), place));
+  if (categories_ != nullptr) return static_cast<double>(indexOf(*categories_, textOf(*numbers_, row), place));
+  return numbers_->value(row);
 }
 
 void TargetColumn::copy(int64_t row, RowStore& store, int64_t storeRow, size_t target, const RowPlace& place) const {
@@ -39,8 +68,7 @@ void TargetColumn::copy(int64_t row, RowStore& store, int64_t storeRow, size_t t
     values_->copy(row, reinterpret_cast<std::byte*>(values), place);
     return checkValues(values, place);
   }
-  if (classes_->isNull(row)) throw UserError(message("Label is null: ", place));
-  double label = classes_->value(row);
+  double label = classOf(row, place);
   int64_t classes = rule_.shape.numElements();
   if (std::trunc(label) != label) throw UserError(message("Label is not a whole number: ", label, ", ", place));
   if (!(label >= 0 && label < static_cast<double>(classes))) {
@@ -50,7 +78,7 @@ void TargetColumn::copy(int64_t row, RowStore& store, int64_t storeRow, size_t t
 }
 
 void TargetColumn::checkValues(const float* values, const RowPlace& place) const {
-  for (int64_t i = 0; i < format_.count; ++i) {
+  for (int64_t i = 0; i < part_.format.count; ++i) {
     bool fits = rule_.probabilities ? values[i] >= 0 && values[i] <= 1 : std::isfinite(values[i]);
     if (fits) continue;
     throw UserError(message(rule_.probabilities ? "Label is not in 0..1: " : "Label is not finite: ", values[i],

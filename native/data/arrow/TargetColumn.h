@@ -2,11 +2,14 @@
 // column's type have it. Copies a row at a time into a RowStore. Borrows the array and the rule.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "data/RowStore.h"
 #include "data/arrow/ArrowIngest.h"
 #include "data/arrow/FeatureColumn.h"
+#include "data/arrow/NumberColumn.h"
+#include "data/arrow/TextColumn.h"
 
 namespace bloomery::data {
 
@@ -15,7 +18,8 @@ class TargetColumn {
   // Whether this field holds class indices; UserError when its type fits neither them nor values.
   static bool isClass(const arrow::Field& field, const TargetRule& rule);
 
-  TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass);
+  // categories: of the rule's vocabulary, or null.
+  TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass, const Categories* categories);
   TargetColumn(const TargetColumn&) = delete;
   TargetColumn& operator=(const TargetColumn&) = delete;
 
@@ -24,12 +28,15 @@ class TargetColumn {
   void copy(int64_t row, RowStore& store, int64_t storeRow, size_t target, const RowPlace& place) const;
 
  private:
-  static FeatureFormat valuesOf(const TargetRule& rule);
+  static ColumnPart partOf(const TargetRule& rule, const std::string& column);
+  double classOf(int64_t row, const RowPlace& place) const;
   void checkValues(const float* values, const RowPlace& place) const;
 
   const TargetRule& rule_;
-  FeatureFormat format_;
-  std::optional<NumberColumn> classes_;
+  const Categories* categories_;
+  ColumnPart part_;
+  std::optional<NumberColumn> numbers_;
+  std::optional<TextColumn> texts_;
   std::optional<FeatureColumn> values_;
 };
 

@@ -1,10 +1,13 @@
-// Spark's ML vectors, which are structs in a Parquet file: {type, size, indices, values}, sparse or dense. They become
-// arrays of floats, as Spark's vector_to_array makes them.
+// Spark's ML vectors, which are structs: {type, size, indices, values}, sparse or dense. Read row by row, or a whole
+// column at once as arrays of floats, as Spark's vector_to_array makes them.
 #pragma once
 
 #include <arrow/api.h>
 
 #include <memory>
+
+#include "data/arrow/ColumnPart.h"
+#include "data/arrow/ValueConvert.h"
 
 namespace bloomery::data {
 
@@ -15,5 +18,21 @@ std::shared_ptr<arrow::DataType> vectorArrayType();
 
 // Null vectors stay null. Invalid when indices, values and size do not fit each other.
 arrow::Result<std::shared_ptr<arrow::Array>> vectorsToArrays(const arrow::Array& vectors);
+
+class VectorRows final : public RowReader {
+ public:
+  VectorRows(const arrow::Array& array, const ColumnPart& part);
+  void copy(int64_t row, std::byte* to, const RowPlace& place) const override;
+
+ private:
+  void copySparse(int64_t row, std::byte* to, const RowPlace& place) const;
+  void checkSize(int64_t size, const RowPlace& place) const;
+
+  const ColumnPart& part_;
+  std::shared_ptr<arrow::Array> types_, sizes_, indexLists_, valueLists_;
+  const double* values_;
+  const int32_t* indices_;
+  ConvertValues convert_;
+};
 
 }  // namespace bloomery::data

@@ -40,12 +40,17 @@ class NeuralNetClassifier(
         *,
         network: Network | str | None = None,
         featuresCol: str | None = None,
+        featuresCols: list[str | dict[str, Any]] | list[str] | None = None,
+        nulls: str | None = None,
+        nans: str | None = None,
         labelCol: str | None = None,
+        labelVocabulary: list[str] | None = None,
         predictionCol: str | None = None,
         probabilityCol: str | None = None,
         rawPredictionCol: str | None = None,
         weightCol: str | None = None,
         validationIndicatorCol: str | None = None,
+        validationFraction: float | None = None,
         optimizer: Optimizer | str | dict[str, Any] | None = None,
         learningRate: float | None = None,
         momentum: float | None = None,
@@ -95,8 +100,20 @@ class NeuralNetClassifier(
         return self.setParams(network=value)
 
     def setFeaturesCol(self, value: str) -> Self:
-        """The column of the network's input: binary, an array of numbers, an ML vector or a number."""
+        """The column of the network's input."""
         return self.setParams(featuresCol=value)
+
+    def setFeaturesCols(self, value: list[str | dict[str, Any]] | list[str]) -> Self:
+        """Several columns that make up the input, instead: names, or dicts with column and options."""
+        return self.setParams(featuresCols=value)
+
+    def setNulls(self, value: str) -> Self:
+        """What a null among the features is: error, zero or mean."""
+        return self.setParams(nulls=value)
+
+    def setNans(self, value: str) -> Self:
+        """What NaN or an infinity among the features is: error or pass."""
+        return self.setParams(nans=value)
 
     def setLabelCol(self, value: str) -> Self:
         """The column of class indices."""
@@ -121,6 +138,14 @@ class NeuralNetClassifier(
     def setValidationIndicatorCol(self, value: str) -> Self:
         """The boolean column that marks rows as validation: evaluated after each epoch, never trained on."""
         return self.setParams(validationIndicatorCol=value)
+
+    def setValidationFraction(self, value: float) -> Self:
+        """The share of the rows that are not trained on but evaluated after each epoch."""
+        return self.setParams(validationFraction=value)
+
+    def setLabelVocabulary(self, value: list[str]) -> Self:
+        """The words of the label column that are the classes, in the order of their indices."""
+        return self.setParams(labelVocabulary=value)
 
     def setOptimizer(self, value: Optimizer | str | dict[str, Any]) -> Self:
         """One of bloomery.optimizers, its name, or a dict such as {"kind": "adam", "beta1": 0.9}."""

@@ -52,6 +52,18 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
         """The column of the network's input."""
         return self._set(featuresCol=value)
 
+    def setFeaturesCols(self, value: list[str | dict[str, Any]] | list[str]) -> Self:
+        """Several columns that make up the input, instead: names, or dicts with column and options."""
+        return self._set(featuresCols=value)
+
+    def setNulls(self, value: str) -> Self:
+        """What a null among the features is: error, zero or mean."""
+        return self._set(nulls=value)
+
+    def setNans(self, value: str) -> Self:
+        """What NaN or an infinity among the features is: error or pass."""
+        return self._set(nans=value)
+
     def setPredictionCol(self, value: str) -> Self:
         """The column that is added for the most probable class."""
         return self._set(predictionCol=value)

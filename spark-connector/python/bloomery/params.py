@@ -54,8 +54,13 @@ def class_weights_text(value: Any) -> str:
     return TypeConverters.toString(value)
 
 
-def _options_text(value: Any, kind: type[Loss | Metric]) -> str:
-    if isinstance(value, kind):
+def column_texts(value: Any) -> list[str]:
+    """Each a name, or a dict such as {"column": "carrier", "hash_buckets": 100} as JSON."""
+    return TypeConverters.toListString([_options_text(each) for each in TypeConverters.toList(value)])
+
+
+def _options_text(value: Any, kind: type[Loss | Metric] | None = None) -> str:
+    if kind is not None and isinstance(value, kind):
         return json.dumps(value.to_dict())
     if isinstance(value, dict):
         return json.dumps({camel_case(key): option for key, option in value.items()})
@@ -65,6 +70,34 @@ def _options_text(value: Any, kind: type[Loss | Metric]) -> str:
 class PredictionParams(HasFeaturesCol, HasPredictionCol, HasProbabilityCol, HasRawPredictionCol):
     """Which columns a model reads and adds."""
 
+    _owner = Params._dummy()
+
+    featuresCols: Param[list[str]] = Param(
+        _owner,
+        "featuresCols",
+        "several columns that make up the input, in this order, instead of featuresCol: names, or JSON such as "
+        '{"column": "carrier", "vocabulary": ["AA", "DL"]}',
+        column_texts,
+    )
+    nulls: Param[str] = Param(
+        _owner, "nulls", "what a null among the features is: error, zero or mean", TypeConverters.toString
+    )
+    nans: Param[str] = Param(
+        _owner, "nans", "what NaN or an infinity among the features is: error or pass", TypeConverters.toString
+    )
+
+    def getFeaturesCols(self) -> list[str]:
+        """The columns that make up the input, each a name or JSON."""
+        return self.getOrDefault(self.featuresCols)
+
+    def getNulls(self) -> str:
+        """What a null among the features is."""
+        return self.getOrDefault(self.nulls)
+
+    def getNans(self) -> str:
+        """What NaN or an infinity among the features is."""
+        return self.getOrDefault(self.nans)
+
 
 class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol):
     """The params of training. One that is not set and has no default here has the engine's default."""
@@ -73,6 +106,18 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
 
     network: Param[str] = Param(
         _owner, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model", network_json
+    )
+    labelVocabulary: Param[list[str]] = Param(
+        _owner,
+        "labelVocabulary",
+        "the words of the label column that are the classes, in the order of their indices",
+        TypeConverters.toListString,
+    )
+    validationFraction: Param[float] = Param(
+        _owner,
+        "validationFraction",
+        "the share of the rows that are not trained on but evaluated after each epoch",
+        TypeConverters.toFloat,
     )
     optimizer: Param[str] = Param(
         _owner,
@@ -167,6 +212,14 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getNetwork(self) -> Network:
         """The network to train."""
         return Network.from_json(self.getOrDefault(self.network))
+
+    def getLabelVocabulary(self) -> list[str]:
+        """The words of the label column that are the classes."""
+        return self.getOrDefault(self.labelVocabulary)
+
+    def getValidationFraction(self) -> float:
+        """The share of the rows that are evaluated after each epoch."""
+        return self.getOrDefault(self.validationFraction)
 
     def getOptimizer(self) -> str:
         """The optimizer's name, or its JSON."""

@@ -42,8 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "Not positive: backwardPassesPerStep 0, give at least 1"},
         WrongTask{"bothClips", R"({"clipNorm": 1, "clipValue": 1})", "Both clipNorm and clipValue are set: keep one"},
         WrongTask{"plateauOfNoValidation", R"({"optimizer": {"learningRate": {"kind": "reduce_on_plateau"}}})",
-                  "Schedule reduce_on_plateau watches validation_loss, but no column marks validation rows: set "
-                  "validationIndicatorCol, or monitor to \"loss\""},
+                  "Schedule reduce_on_plateau watches validation_loss, but no rows are for validation: set "
+                  "validationIndicatorCol or validationFraction, or monitor to \"loss\""},
         WrongTask{"unknownOption", R"({"epoch": 1})", "Unknown option: epoch, nearest known: epochs, in training"},
         WrongTask{"unknownLoss", R"({"loss": "categorical_crossentropi"})",
                   "Unknown loss: categorical_crossentropi, nearest known: categorical_crossentropy"},

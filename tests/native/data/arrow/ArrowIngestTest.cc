@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "data/Categories.h"
 #include "data/Formats.h"
 #include "data/arrow/Batches.h"
 
@@ -60,7 +61,22 @@ std::string errorOf(const std::vector<Column>& columns, const IngestColumns& nam
   }
 }
 
+const std::string kNullAdvice = "; drop such rows, or set the column's nulls to \"zero\" or \"mean\"";
+const std::string kLengthAdvice = "; give the Input another shape, or the column padding and truncating";
+
 const RowFormat kTwoBytes = oneClass(DType::kUint8, 2, Shape{1, 2, 1});
+
+std::shared_ptr<arrow::DataType> vectorType() {
+  return arrow::struct_({arrow::field("type", arrow::int8()), arrow::field("size", arrow::int32()),
+                         arrow::field("indices", arrow::list(arrow::int32())),
+                         arrow::field("values", arrow::list(arrow::float64()))});
+}
+
+std::shared_ptr<arrow::DataType> imageType() {
+  return arrow::struct_({arrow::field("origin", arrow::utf8()), arrow::field("height", arrow::int32()),
+                         arrow::field("width", arrow::int32()), arrow::field("nChannels", arrow::int32()),
+                         arrow::field("mode", arrow::int32()), arrow::field("data", arrow::binary())});
+}
 
 std::vector<double> featuresOf(const RowStore& rows, int64_t row) {
   std::vector<double> values;
@@ -130,6 +146,27 @@ TEST_F(ArrowIngestTest, takesEveryTypeOfFeatures) {
       {arrow::fixed_size_list(arrow::float64(), 2), "[[1, 2], [3, 4]]", DType::kFloat32, 2},
       {arrow::float64(), "[1, 3]", DType::kFloat32, 1},
       {arrow::int64(), "[1, 3]", DType::kUint8, 1},
+      {arrow::boolean(), "[true, false]", DType::kUint8, 1},
+      {arrow::decimal128(9, 2), R"(["1.00", "3.00"])", DType::kFloat32, 1},
+      {arrow::decimal256(50, 1), R"(["1.0", "3.0"])", DType::kInt32, 1},
+      {arrow::float16(), "[1, 3]", DType::kFloat32, 1},
+      {arrow::date32(), "[1, 3]", DType::kInt32, 1},
+      {arrow::date64(), "[86400000, 259200000]", DType::kInt32, 1},
+      {arrow::timestamp(arrow::TimeUnit::SECOND), "[1, 3]", DType::kFloat64, 1},
+      {arrow::timestamp(arrow::TimeUnit::MILLI, "UTC"), "[1000, 3000]", DType::kFloat64, 1},
+      {arrow::timestamp(arrow::TimeUnit::MICRO, "UTC"), "[1000000, 3000000]", DType::kFloat32, 1},
+      {arrow::timestamp(arrow::TimeUnit::NANO), "[1000000000, 3000000000]", DType::kFloat64, 1},
+      {numbers(arrow::decimal128(9, 2)), R"([["1.00", "2.00"], ["3.00", "4.00"]])", DType::kFloat32, 2},
+      {numbers(numbers(arrow::int32())), "[[[1], [2]], [[3], [4]]]", DType::kFloat32, 2},
+      {numbers(arrow::fixed_size_list(arrow::float64(), 2)), "[[[1, 2]], [[3, 4]]]", DType::kFloat32, 2},
+      {arrow::fixed_size_list(numbers(arrow::float64()), 1), "[[[1, 2]], [[3, 4]]]", DType::kFloat32, 2},
+      {arrow::large_list(numbers(numbers(arrow::float64()))), "[[[[1], [2]]], [[[3], [4]]]]", DType::kFloat32, 2},
+      {vectorType(), R"([[1, null, null, [1, 2]], [0, 2, [0, 1], [3, 4]]])", DType::kFloat32, 2},
+      {vectorType(), R"([[1, null, null, [1, 2]], [0, 2, [0, 1], [3, 4]]])", DType::kUint8, 2},
+      {imageType(), R"([["", 1, 2, 1, 0, "\u0001\u0002"], ["", 1, 2, 1, 0, "\u0003\u0004"]])", DType::kUint8, 2},
+      {imageType(), R"([["", 1, 2, 1, 0, "\u0001\u0002"], ["", 1, 2, 1, 0, "\u0003\u0004"]])", DType::kFloat32, 2},
+      {arrow::dictionary(arrow::int8(), arrow::int64()), "[1, 3]", DType::kFloat32, 1},
+      {arrow::dictionary(arrow::int32(), arrow::binary()), R"(["\u0001\u0002", "\u0003\u0004"])", DType::kUint8, 2},
   };
   for (const auto& one : cases) {
     RowFormat format = noTarget(one.wanted, one.features);
@@ -142,6 +179,7 @@ TEST_F(ArrowIngestTest, takesEveryTypeOfFeatures) {
     std::string what = one.type->ToString() + " into " + nameOf(one.wanted);
     ASSERT_EQ(rows.numRows(), 3) << what;
     std::vector<double> first = {1, 2}, second = {3, 4};
+    if (one.type->id() == arrow::Type::BOOL) second = {0};
     first.resize(static_cast<size_t>(one.features));
     second.resize(static_cast<size_t>(one.features));
     EXPECT_EQ(featuresOf(rows, 0), first) << what;
@@ -169,13 +207,19 @@ TEST_F(ArrowIngestTest, keepsTheExtremesOfEveryType) {
   for (const auto& one : cases) {
     RowFormat format = noTarget(one.wanted, 2);
     RowStore rows(format);
-    ArrowIngest ingest({{"x"}, {}}, {}, &rows, nullptr);
+    InputColumn any("x");
+    any.nans = NanRule::kPass;
+    ArrowIngest ingest({{std::vector{any}}, {}}, {}, &rows, nullptr);
     handOver(ingest, *batchOf({{"x", arrow::list(one.type), one.json}}));
     EXPECT_EQ(featuresOf(rows, 0), one.values) << one.json;
   }
 }
 
 TEST_F(ArrowIngestTest, takesLabelsOfEveryNumberType) {
+  RowStore flags(kTwoBytes);
+  ArrowIngest takesFlags({{"x"}, {"y"}, "", ""}, rulesOf(kTwoBytes), &flags, nullptr);
+  handOver(takesFlags, *batchOf({{"y", arrow::boolean(), "[true]"}, {"x", arrow::binary(), R"(["aa"])"}}));
+  EXPECT_EQ(flags.label(0), 1);
   for (const auto& type : {arrow::int8(), arrow::uint8(), arrow::int16(), arrow::uint16(), arrow::int32(),
                            arrow::uint32(), arrow::int64(), arrow::uint64(), arrow::float32(), arrow::float64()}) {
     RowStore rows(kTwoBytes);
@@ -207,6 +251,29 @@ TEST_F(ArrowIngestTest, sendsRowsToTrainingAndValidationWithTheirWeights) {
   EXPECT_EQ(validation.weight(0), 0.5f);
   EXPECT_EQ(validation.rowId(0), makeRowId(3, 4711));
   EXPECT_EQ(featuresOf(validation, 0), (std::vector<double>{'b', 'b'}));
+}
+
+TEST_F(ArrowIngestTest, aShareOfTheRowsIsForValidationHoweverTheyCome) {
+  auto split = [](int64_t rowsOfBatch, uint64_t seed) {
+    RowStore training(noTarget(DType::kInt64, 1)), validation(noTarget(DType::kInt64, 1));
+    IngestColumns columns{{"x"}, {}};
+    columns.validationFraction = 0.2;
+    columns.seed = seed;
+    ArrowIngest ingest(columns, {}, &training, &validation);
+    for (int64_t first = 0; first < 2000; first += rowsOfBatch) {
+      std::string json;
+      for (int64_t i = first; i < first + rowsOfBatch; ++i) json += message(json.empty() ? "[" : ",", i);
+      handOver(ingest, *batchOf({{"x", arrow::int64(), json + "]"}}), 1, first);
+    }
+    EXPECT_EQ(training.numRows() + validation.numRows(), 2000);
+    std::vector<uint64_t> ids;
+    for (int64_t row = 0; row < validation.numRows(); ++row) ids.push_back(validation.rowId(row));
+    return ids;
+  };
+  auto ids = split(2000, 7);
+  EXPECT_EQ(split(50, 7), ids);
+  EXPECT_NE(split(2000, 8), ids);
+  EXPECT_NEAR(static_cast<double>(ids.size()), 400, 60);
 }
 
 TEST_F(ArrowIngestTest, manyBatchesGoIntoOneStore) {
@@ -258,7 +325,7 @@ TEST_F(ArrowIngestTest, badValuesNameColumnRowAndPartition) {
        "Label is not a whole number: nan, column 'y'" + place},
       {"label null",
        {{"x", binary, goodImages}, {"y", arrow::int32(), "[1, null]"}},
-       "Label is null: column 'y'" + place},
+       "Label is null: column 'y'" + place + "; drop such rows"},
       {"weight negative",
        {{"x", binary, goodImages}, {"y", arrow::int32(), goodLabels}, {"w", arrow::float64(), "[1, -0.5]"}},
        "Weight is not a finite number of at least 0: -0.5, column 'w'" + place},
@@ -276,10 +343,10 @@ TEST_F(ArrowIngestTest, badValuesNameColumnRowAndPartition) {
        "Validation indicator is null: column 'v'" + place},
       {"features null",
        {{"x", binary, R"(["aa", null])"}, {"y", arrow::int32(), goodLabels}},
-       "Features are null: column 'x'" + place},
+       "Features are null: column 'x'" + place + kNullAdvice},
       {"features list null",
        {{"x", arrow::list(arrow::float32()), "[[1, 2], null]"}, {"y", arrow::int32(), goodLabels}},
-       "Features are null: column 'x'" + place},
+       "Features are null: column 'x'" + place + kNullAdvice},
       {"binary too short",
        {{"x", binary, R"(["aa", "b"])"}, {"y", arrow::int32(), goodLabels}},
        "Wrong length of binary value: 1 bytes, wanted 2 for shape (1, 2, 1) of uint8, column 'x'" + place},
@@ -288,13 +355,13 @@ TEST_F(ArrowIngestTest, badValuesNameColumnRowAndPartition) {
        "Wrong length of binary value: 3 bytes, wanted 2 for shape (1, 2, 1) of uint8, column 'x'" + place},
       {"array too short",
        {{"x", arrow::list(arrow::uint8()), "[[1, 2], [3]]"}, {"y", arrow::int32(), goodLabels}},
-       "Wrong length of array: 1 values, wanted 2 for shape (1, 2, 1), column 'x'" + place},
+       "Wrong length of array: 1 values, wanted 2 for shape (1, 2, 1), column 'x'" + place + kLengthAdvice},
       {"array empty",
        {{"x", arrow::large_list(arrow::float64()), "[[1, 2], []]"}, {"y", arrow::int32(), goodLabels}},
-       "Wrong length of array: 0 values, wanted 2 for shape (1, 2, 1), column 'x'" + place},
+       "Wrong length of array: 0 values, wanted 2 for shape (1, 2, 1), column 'x'" + place + kLengthAdvice},
       {"element null",
        {{"x", arrow::list(arrow::float64()), "[[1, 2], [3, null]]"}, {"y", arrow::int32(), goodLabels}},
-       "Feature is null: element 1, column 'x'" + place},
+       "Feature is null: element 1, column 'x'" + place + kNullAdvice},
       {"fraction into uint8",
        {{"x", arrow::list(arrow::float64()), "[[1, 2], [0.5, 1]]"}, {"y", arrow::int32(), goodLabels}},
        "Feature does not fit uint8: 0.5, element 0, column 'x'" + place +
@@ -367,13 +434,16 @@ TEST_F(ArrowIngestTest, wrongSchemasAreRefusedBeforeAnyRow) {
       {"features are text",
        {{"image", arrow::utf8(), R"(["aa"])"}, labels},
        {{"image"}, {"label"}, "", ""},
-       "Wrong type of features column 'image': string, wanted binary, an array of numbers or, for a single feature, a "
-       "number"},
+       "Wrong type of features column 'image': string, wanted a vocabulary or hashBuckets for its texts"},
       {"features are a list of texts",
        {{"image", arrow::list(arrow::utf8()), R"([["aa"]])"}, labels},
        {{"image"}, {"label"}, "", ""},
-       "Wrong type of features column 'image': list<item: string>, wanted binary, an array of numbers or, for a single "
-       "feature, a number"},
+       "Wrong type of features column 'image': list<item: string>, wanted a vocabulary or hashBuckets for its texts"},
+      {"features are a map",
+       {{"image", arrow::map(arrow::utf8(), arrow::int32()), R"([[["a", 1]]])"}, labels},
+       {{"image"}, {"label"}, "", ""},
+       "Wrong type of features column 'image': map<string, int32>, wanted a number, an array of numbers, an ML vector, "
+       "binary or an image"},
       {"one number for two features",
        {{"image", arrow::float32(), "[1]"}, labels},
        {{"image"}, {"label"}, "", ""},
@@ -389,7 +459,15 @@ TEST_F(ArrowIngestTest, wrongSchemasAreRefusedBeforeAnyRow) {
       {"label is text",
        {images, {"label", arrow::utf8(), R"(["cat"])"}},
        {{"image"}, {"label"}, "", ""},
-       "Wrong type of label column 'label': string, wanted a number"},
+       "Wrong type of label column 'label': string, wanted a number, or give the column a vocabulary"},
+      {"label is a map",
+       {images, {"label", arrow::map(arrow::utf8(), arrow::int32()), R"([[["a", 1]]])"}},
+       {{"image"}, {"label"}, "", ""},
+       "Wrong type of label column 'label': map<string, int32>, wanted a number"},
+      {"label is a struct",
+       {images, {"label", arrow::struct_({arrow::field("a", arrow::int32())}), R"([{"a": 1}])"}},
+       {{"image"}, {"label"}, "", ""},
+       "Wrong type of label column 'label': struct<a: int32>, wanted a number"},
       {"weight is boolean",
        {images, labels, {"w", arrow::boolean(), "[true]"}},
        {{"image"}, {"label"}, "w", ""},
@@ -481,15 +559,15 @@ TEST_F(ArrowIngestTest, badTargetsAndIndicesNameColumnRowAndPartition) {
       {values, list, "[[1, 2], [1, 1e300]]",
        "Label does not fit float32: 1e+300, element 1, column 'y'" + place + "; cast the column"},
       {values, list, "[[1, 2], [1]]", "Wrong length of array: 1 values, wanted 2 for shape (2,), column 'y'" + place},
-      {values, list, "[[1, 2], null]", "Label is null: column 'y'" + place},
-      {values, list, "[[1, 2], [1, null]]", "Label is null: element 1, column 'y'" + place},
+      {values, list, "[[1, 2], null]", "Label is null: column 'y'" + place + "; drop such rows"},
+      {values, list, "[[1, 2], [1, null]]", "Label is null: element 1, column 'y'" + place + "; drop such rows"},
       {shares, list, "[[1, 0], [0.5, 1.5]]", "Label is not in 0..1: 1.5, element 1, column 'y'" + place},
       {shares, arrow::int32(), "[1, 2]", "Label out of range: 2, classes: 2, column 'y'" + place},
       {number, arrow::float32(), "[1, Inf]", "Label is not finite: inf, element 0, column 'y'" + place},
       {values, arrow::float32(), "[1, 2]",
        "Wrong length of column 'y': 1 value a row, wanted 2 for shape (2,) of float32"},
       {values, arrow::utf8(), R"(["a", "b"])",
-       "Wrong type of label column 'y': string, wanted a number or an array of numbers"},
+       "Wrong type of label column 'y': string, wanted a number, or give the column a vocabulary"},
       {number, arrow::binary(), R"(["abcd", "efgh"])",
        "Wrong type of label column 'y': binary, wanted a number or an array of numbers"},
       {TargetRule{.shape = {2}}, list, "[[1, 0], [0, 1]]",
@@ -517,6 +595,222 @@ TEST_F(ArrowIngestTest, badTargetsAndIndicesNameColumnRowAndPartition) {
     std::vector<Column> columns = {{"x", list, json}, {"y", arrow::int32(), "[0, 1]"}};
     EXPECT_EQ(errorWith(format, {.shape = {2}}, columns),
               message("Index out of range: ", found, ", wanted a whole number below 7, element 1, column 'x'", place));
+  }
+}
+
+InputColumn columnWith(const char* name, NullRule nulls) {
+  InputColumn column(name);
+  column.nulls = nulls;
+  return column;
+}
+
+// The values of the first rows, of one input of this type that these columns fill.
+std::vector<std::vector<double>> ingested(DType type, Shape shape, std::vector<InputColumn> rules,
+                                          const std::vector<Column>& columns) {
+  RowFormat format{{{type, shape.numElements(), shape}}, {}};
+  RowStore rows(format);
+  ArrowIngest ingest({{std::move(rules)}, {}}, {}, &rows, nullptr);
+  handOver(ingest, *batchOf(columns));
+  std::vector<std::vector<double>> values;
+  for (int64_t row = 0; row < rows.numRows(); ++row) values.push_back(featuresOf(rows, row));
+  return values;
+}
+
+std::string errorWith(DType type, Shape shape, std::vector<InputColumn> rules, const std::vector<Column>& columns) {
+  try {
+    ingested(type, std::move(shape), std::move(rules), columns);
+    return "";
+  } catch (const UserError& error) {
+    return error.what();
+  }
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+TEST_F(ArrowIngestTest, severalColumnsLieOneAfterTheOtherInAnInput) {
+  auto list = arrow::list(arrow::float64());
+  InputColumn sized("v");
+  sized.size = 2;
+  std::vector<Column> columns = {{"v", list, "[[4, 5], [6, 7]]"},
+                                 {"b", arrow::boolean(), "[true, false]"},
+                                 {"x", arrow::int32(), "[1, 2]"},
+                                 {"w", arrow::fixed_size_list(arrow::float32(), 2), "[[8, 9], [10, 11]]"}};
+  EXPECT_EQ(ingested(DType::kFloat32, {6}, {"x", "v", "b", "w"}, columns),
+            (Rows{{1, 4, 5, 1, 8, 9}, {2, 6, 7, 0, 10, 11}}));
+  EXPECT_EQ(ingested(DType::kUint8, {2}, {"x", "x"}, columns), (Rows{{1, 1}, {2, 2}}));  // one column twice
+  EXPECT_EQ(errorWith(DType::kFloat32, {4}, {"x", "b"}, columns),
+            "Columns do not fill the input: 2 values a row of columns 'x', 'b', wanted 4");
+  EXPECT_EQ(errorWith(DType::kFloat32, {1}, {"x", "v"}, columns),
+            "Columns do not fill the input: 1 values a row of columns 'x', 'v' without the array, wanted 1");
+  std::vector<Column> twoLists = {{"v", list, "[[4, 5], [6]]"}, {"u", list, "[[1], [2]]"}};
+  EXPECT_EQ(errorWith(DType::kFloat32, {3}, {"u", "v"}, twoLists),
+            "Sizes of several columns of one input are not known: 'u', 'v', give all but one of them a size");
+  EXPECT_EQ(
+      errorWith(DType::kFloat32, {3}, {"u", sized}, twoLists),
+      "Wrong length of array: 1 values, wanted 2 for shape (2,), column 'v', row 4711 of partition 3" + kLengthAdvice);
+}
+
+TEST_F(ArrowIngestTest, nullsBecomeZeroWhereTheRuleSaysSo) {
+  std::vector<Column> columns = {{"x", arrow::int32(), "[null, 7]"},
+                                 {"v", arrow::list(arrow::float64()), "[[1, null], null]"},
+                                 {"m", vectorType(), "[null, [1, null, null, [3, 4]]]"}};
+  InputColumn vector = columnWith("m", NullRule::kZero);
+  vector.size = 2;
+  EXPECT_EQ(ingested(DType::kFloat32, {5}, {columnWith("x", NullRule::kZero), columnWith("v", NullRule::kZero), vector},
+                     columns),
+            (Rows{{0, 1, 0, 0, 0}, {7, 0, 0, 3, 4}}));
+  EXPECT_EQ(errorWith(DType::kFloat32, {5}, {columnWith("x", NullRule::kZero), "v", vector}, columns),
+            "Feature is null: element 1, column 'v', row 4710 of partition 3" + kNullAdvice);
+}
+
+TEST_F(ArrowIngestTest, onlyFiniteFeaturesPassUnlessTheRuleSaysSo) {
+  const std::string advice = "; drop such rows, or set the column's nans to \"pass\"";
+  struct {
+    std::shared_ptr<arrow::DataType> type;
+    std::string json, text;
+  } cases[] = {
+      {arrow::list(arrow::float64()), "[[1, 2], [3, NaN]]", "nan, element 1"},
+      {arrow::list(arrow::float32()), "[[1, 2], [-Inf, 3]]", "-inf, element 0"},
+      {vectorType(), "[[1, null, null, [1, 2]], [0, 2, [1], [Inf]]]", "inf, element 1"},
+  };
+  for (const auto& one : cases) {
+    for (DType type : {DType::kFloat32, DType::kFloat64}) {
+      std::vector<Column> columns = {{"x", one.type, one.json}};
+      EXPECT_EQ(errorWith(type, {2}, {"x"}, columns),
+                "Feature is not finite: " + one.text + ", column 'x', row 4711 of partition 3" + advice);
+      InputColumn any("x");
+      any.nans = NanRule::kPass;
+      EXPECT_EQ(ingested(type, {2}, {any}, columns).size(), 2u);
+    }
+  }
+}
+
+TEST_F(ArrowIngestTest, categoriesBecomeTheirPlaceInTheVocabulary) {
+  InputColumn given("c"), last("c"), hashed("c"), numbers("n"), coded("d");
+  given.categories = CategoryRule{.vocabulary = {"AA", "DL", "UA"}};
+  coded.categories = given.categories;
+  coded.name = "d";
+  last.categories = CategoryRule{.vocabulary = {"UA"}, .unknownIsLast = true};
+  hashed.categories = CategoryRule{.hashBuckets = 5};
+  numbers.categories = CategoryRule{.vocabulary = {"-7", "12"}};
+  std::vector<Column> columns = {{"c", arrow::utf8(), R"(["UA", "AA"])"},
+                                 {"n", arrow::int64(), "[12, -7]"},
+                                 {"d", arrow::dictionary(arrow::int32(), arrow::utf8()), R"(["DL", "UA"])"}};
+  EXPECT_EQ(ingested(DType::kInt32, {3}, {given, numbers, coded}, columns), (Rows{{2, 1, 1}, {0, 0, 2}}));
+  EXPECT_EQ(ingested(DType::kFloat32, {1}, {last}, columns), (Rows{{0}, {1}}));
+  Categories buckets(*hashed.categories);
+  EXPECT_EQ(ingested(DType::kUint8, {1}, {hashed}, columns),
+            (Rows{{static_cast<double>(buckets.indexOf("UA"))}, {static_cast<double>(buckets.indexOf("AA"))}}));
+  columns[0].json = R"(["UA", "XX"])";
+  EXPECT_EQ(
+      errorWith(DType::kInt32, {1}, {given}, columns),
+      "Category out of vocabulary: 'XX', vocabulary: 3 words, column 'c', row 4711 of partition 3; add it, or set "
+      "outOfVocabulary to \"last\"");
+  columns[0].json = R"(["UA", null])";
+  EXPECT_EQ(errorWith(DType::kInt32, {1}, {given}, columns),
+            "Features are null: column 'c', row 4711 of partition 3" + kNullAdvice);
+  EXPECT_EQ(errorWith(DType::kInt32, {1}, {"c"}, columns),
+            "Wrong type of features column 'c': string, wanted a vocabulary or hashBuckets for its texts");
+}
+
+// The same buckets in every release and on every machine, or a saved model would mean something else.
+TEST(Categories, bucketsOfAHashStayWhatTheyAre) {
+  Categories buckets(CategoryRule{.hashBuckets = 1000});
+  EXPECT_EQ(buckets.indexOf(""), 871);
+  EXPECT_EQ(buckets.indexOf("AA"), 525);
+  EXPECT_EQ(buckets.indexOf("z\u00fcrich"), 430);
+}
+
+TEST_F(ArrowIngestTest, tokensArePaddedAndTruncated) {
+  auto rule = [](std::optional<End> padding, std::optional<End> truncating) {
+    InputColumn column("t");
+    column.padding = padding;
+    column.truncating = truncating;
+    return column;
+  };
+  std::vector<Column> columns = {{"t", arrow::list(arrow::int32()), "[[1, 2, 3, 4], [5, 6], []]"}};
+  EXPECT_EQ(ingested(DType::kInt32, {3}, {rule(End::kBack, End::kBack)}, columns),
+            (Rows{{1, 2, 3}, {5, 6, 0}, {0, 0, 0}}));
+  EXPECT_EQ(ingested(DType::kInt32, {3}, {rule(End::kFront, End::kFront)}, columns),
+            (Rows{{2, 3, 4}, {0, 5, 6}, {0, 0, 0}}));
+  EXPECT_NE(errorWith(DType::kInt32, {3}, {rule(End::kBack, {})}, columns).find("Wrong length of array: 4 values"),
+            std::string::npos);
+  EXPECT_NE(errorWith(DType::kInt32, {3}, {rule({}, End::kBack)}, columns).find("Wrong length of array: 2 values"),
+            std::string::npos);
+  InputColumn words = rule(End::kBack, End::kBack);
+  words.categories = CategoryRule{.vocabulary = {"a", "b"}, .unknownIsLast = true, .firstIndex = 1};
+  std::vector<Column> texts = {{"t", arrow::list(arrow::utf8()), R"([["b", "x", "a", "a"], ["a"]])"}};
+  EXPECT_EQ(ingested(DType::kInt32, {3}, {words}, texts), (Rows{{2, 3, 1}, {1, 0, 0}}));
+  EXPECT_EQ(errorWith(DType::kInt32, {3}, {rule(End::kBack, {})}, {{"t", arrow::int32(), "[1]"}}),
+            "Wrong type of features column 't': int32, wanted an array of values, for padding and truncating");
+}
+
+TEST_F(ArrowIngestTest, badShapesNameColumnRowAndPartition) {
+  const std::string place = ", column 'x', row 4711 of partition 3";
+  auto nested = arrow::list(arrow::list(arrow::float64()));
+  struct {
+    std::shared_ptr<arrow::DataType> type;
+    Shape shape;
+    std::string json, text;
+  } cases[] = {
+      {nested,
+       {2, 2},
+       "[[[1, 2], [3, 4]], [[1, 2], [3]]]",
+       "Ragged array: 1 values in array 1, wanted 2" + place + "; make all arrays inside equally long"},
+      {nested,
+       {2, 2},
+       "[[[1, 2], [3, 4]], [[1, 2, 3, 4]]]",
+       "Ragged array: 4 values in array 0, wanted 2" + place + "; make all arrays inside equally long"},
+      {nested,
+       {4},
+       "[[[1, 2], [3, 4]], [[1], [2, 3, 4]]]",
+       "Ragged array: 3 values in array 1, wanted 1" + place + "; make all arrays inside equally long"},
+      {nested,
+       {2, 2},
+       "[[[1, 2], [3, 4]], [[1, 2], null]]",
+       "Array inside an array is null: array 1" + place + "; drop such rows"},
+      {nested,
+       {2, 2},
+       "[[[1, 2], [3, 4]], [[1, 2]]]",
+       "Wrong length of array: 2 values, wanted 4 for shape (2, 2)" + place + kLengthAdvice},
+      {vectorType(),
+       {2},
+       "[[1, null, null, [1, 2]], [1, null, null, [1, 2, 3]]]",
+       "Wrong size of vector: 3 values, wanted 2 for shape (2,)" + place + "; give the Input another shape"},
+      {vectorType(),
+       {2},
+       "[[1, null, null, [1, 2]], [0, 3, [2], [1]]]",
+       "Wrong size of vector: 3 values, wanted 2 for shape (2,)" + place + "; give the Input another shape"},
+      {vectorType(), {2}, "[[1, null, null, [1, 2]], [0, 2, [2], [1]]]", "Index out of a vector: 2, size 2" + place},
+      {vectorType(), {2}, "[[1, null, null, [1, 2]], [0, 2, [0, 1], [1]]]", "Vector is not valid: " + place.substr(2)},
+      {imageType(),
+       {1, 2, 1},
+       R"([["", 1, 2, 1, 0, "aa"], ["", 2, 1, 1, 0, "aa"]])",
+       "Wrong size of image: (2, 1, 1), wanted (1, 2, 1)" + place +
+           "; resize the images, or give the Input their shape"},
+      {imageType(),
+       {1, 2, 1},
+       R"([["", 1, 2, 1, 0, "aa"], ["", 1, 2, 1, 0, "aaaa"]])",
+       "Wrong length of image data: 4 bytes, wanted 2 for size (1, 2, 1)" + place + "; give one byte a value"},
+      {imageType(),
+       {1, 2, 1},
+       R"([["", 1, 2, 1, 0, "aa"], ["", 1, 2, null, 0, "aa"]])",
+       "Image is not complete: " + place.substr(2) + "; drop such rows"},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(errorWith(DType::kFloat32, one.shape, {"x"}, {{"x", one.type, one.json}}), one.text) << one.json;
+  }
+}
+
+TEST_F(ArrowIngestTest, wordsOfAVocabularyAreLabels) {
+  TargetRule rule{.shape = {3}, .vocabulary = CategoryRule{.vocabulary = {"cat", "dog", "eel"}}};
+  for (const Column& labels : {Column{"y", arrow::utf8(), R"(["eel", "dog"])"},
+                               Column{"y", arrow::dictionary(arrow::int8(), arrow::utf8()), R"(["eel", "dog"])"}}) {
+    RowStore rows(oneClass(DType::kUint8, 2, {}, 3));
+    ArrowIngest ingest({{"x"}, {"y"}}, {rule}, &rows, nullptr);
+    handOver(ingest, *batchOf({{"x", arrow::binary(), R"(["aa", "bb"])"}, labels}));
+    EXPECT_EQ(rows.label(0), 2);
+    EXPECT_EQ(rows.label(1), 1);
   }
 }
 

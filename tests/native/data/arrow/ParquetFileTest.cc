@@ -310,9 +310,7 @@ TEST(ParquetRows, whatIsWrongIsSaidInOneSentence) {
            {empty, message("No Parquet file in folder: ", empty, ", names must end in .parquet")},
            {names, message("Unknown column: y, nearest known: why, file ", names)},
            {twice, message("Two columns have the same name: y, file ", twice)},
-           {words,
-            "Wrong type of features column 'x': string, wanted binary, an array of numbers or, for a single feature, a "
-            "number"},
+           {words, "Wrong type of features column 'x': string, wanted a vocabulary or hashBuckets for its texts"},
            {range, "Label out of range: 10, classes: 10, column 'y', row 1 of partition 0"},
        }) {
     EXPECT_EQ(errorOf(one.path), one.error);

@@ -1,9 +1,8 @@
 package io.bloomery
 
-import org.apache.spark.ml.functions.vector_to_array
 import org.apache.spark.ml.linalg.SQLDataTypes.VectorType
 import org.apache.spark.sql.Column
-import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.functions.{col, struct}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -13,29 +12,44 @@ import org.apache.spark.unsafe.types.UTF8String
  */
 private[bloomery] object Columns {
 
-  /** Bytes, an array of numbers, an ML vector or a number. */
-  def features(schema: StructType, param: String, name: String): Column = {
+  /** One column of the network's input, as the engine takes it. */
+  def features(schema: StructType, column: FeatureColumn): Column = {
+    val field = find(schema, column.param, column.name)
+    if (!isFeature(field.dataType, column.isCategory)) {
+      val wanted =
+        if (column.isCategory) "texts and whole numbers, or arrays of them"
+        else "a number, a boolean, a date, a timestamp, an array of them, an ML vector, binary or an image"
+      throw wrongType(column.param, wanted, column.name, field.dataType)
+    }
+    withoutDecimals(field)
+  }
+
+  /** All columns of the network's input as one: the column itself, or a struct of several. */
+  def features(schema: StructType, columns: Seq[FeatureColumn]): Column =
+    columns.map(column => column.name -> features(schema, column)).distinctBy(_._1).map(_._2) match {
+      case Seq(one) if columns.length == 1 => one
+      case several => struct(several: _*)
+    }
+
+  /** Class indices; texts where a vocabulary tells their classes. */
+  def label(schema: StructType, param: String, name: String, hasVocabulary: Boolean): Column = {
     val field = find(schema, param, name)
-    val column = reference(name)
     field.dataType match {
-      case BinaryType => column
-      case VectorType => vector_to_array(column, "float32").as(name)
-      case ArrayType(_: DecimalType, _) => column.cast(ArrayType(DoubleType)).as(name)
-      case ArrayType(_: NumericType, _) => column
-      case _: DecimalType => column.cast(DoubleType).as(name)
-      case _: NumericType => column
-      case other =>
-        throw wrongType(param, "binary, an array of numbers, an ML vector or a number", name, other)
+      case BooleanType if !hasVocabulary => reference(name)
+      case _: NumericType => withoutDecimals(field)
+      case _: StringType if hasVocabulary => reference(name)
+      case other => throw wrongType(param, "a number", name, other)
     }
   }
 
   /** A number of any type. */
-  def number(schema: StructType, param: String, name: String): Column =
-    find(schema, param, name).dataType match {
-      case _: DecimalType => reference(name).cast(DoubleType).as(name)
-      case _: NumericType => reference(name)
+  def number(schema: StructType, param: String, name: String): Column = {
+    val field = find(schema, param, name)
+    field.dataType match {
+      case _: NumericType => withoutDecimals(field)
       case other => throw wrongType(param, "a number", name, other)
     }
+  }
 
   def boolean(schema: StructType, param: String, name: String): Column =
     find(schema, param, name).dataType match {
@@ -49,6 +63,30 @@ private[bloomery] object Columns {
       throw new UserError(
         s"$param names a column that exists already; choose another name or drop it: $name")
     }
+
+  private def isFeature(dataType: DataType, isCategory: Boolean): Boolean = dataType match {
+    case ArrayType(element, _) => isFeature(element, isCategory) && !isWhole(element)
+    case _: StringType => isCategory
+    case ByteType | ShortType | IntegerType | LongType => true
+    case _ if isCategory => false
+    case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType => true
+    case other => isWhole(other)
+  }
+
+  /** What is all features of a row by itself, and so cannot stand in an array. */
+  private def isWhole(dataType: DataType): Boolean =
+    dataType == BinaryType || dataType == VectorType || Images.isImage(dataType)
+
+  /** Decimals as doubles, wherever they stand. */
+  private def withoutDecimals(field: StructField): Column = {
+    def doubles(dataType: DataType): DataType = dataType match {
+      case _: DecimalType => DoubleType
+      case ArrayType(element, hasNulls) => ArrayType(doubles(element), hasNulls)
+      case other => other
+    }
+    val wanted = doubles(field.dataType)
+    if (wanted == field.dataType) reference(field.name) else reference(field.name).cast(wanted).as(field.name)
+  }
 
   private def find(schema: StructType, param: String, name: String): StructField =
     schema.find(_.name == name).getOrElse {

@@ -24,6 +24,9 @@ final class NeuralNetClassificationModel private[bloomery] (
   private lazy val shared = new SharedModel(weights, description.classes, description.rowBytes)
 
   def setFeaturesCol(value: String): this.type = set(featuresCol, value)
+  def setFeaturesCols(value: Array[String]): this.type = set(featuresCols, value)
+  def setNulls(value: String): this.type = set(nulls, value)
+  def setNans(value: String): this.type = set(nans, value)
   def setPredictionCol(value: String): this.type = set(predictionCol, value)
   def setProbabilityCol(value: String): this.type = set(probabilityCol, value)
   def setRawPredictionCol(value: String): this.type = set(rawPredictionCol, value)
@@ -36,7 +39,7 @@ final class NeuralNetClassificationModel private[bloomery] (
     val predictions = Predictions.of(this, numClasses)
     PredictColumns.add(
       dataset,
-      Columns.features(dataset.schema, "featuresCol", $(featuresCol)),
+      Columns.features(dataset.schema, FeatureColumn.of(this)),
       predictions.prediction,
       predictions.probability,
       predictions.rawPrediction,
@@ -44,11 +47,11 @@ final class NeuralNetClassificationModel private[bloomery] (
       task)
   }
 
-  /** Names the user's column, so that the engine's errors do. */
-  private def task: String = TaskJson.prediction(network.toJson, $(featuresCol))
+  /** Names the user's columns, so that the engine's errors do. */
+  private def task: String = TaskJson.prediction(network.toJson, this)
 
   override def transformSchema(schema: StructType): StructType = {
-    Columns.features(schema, "featuresCol", $(featuresCol))
+    Columns.features(schema, FeatureColumn.of(this))
     Predictions.of(this, numClasses).appendTo(schema)
   }
 

@@ -25,12 +25,17 @@ final class NeuralNetClassifier(override val uid: String)
   def setNetwork(value: Network): this.type = set(network, value.toJson)
   def setNetwork(json: String): this.type = set(network, json)
   def setFeaturesCol(value: String): this.type = set(featuresCol, value)
+  def setFeaturesCols(value: Array[String]): this.type = set(featuresCols, value)
+  def setNulls(value: String): this.type = set(nulls, value)
+  def setNans(value: String): this.type = set(nans, value)
   def setLabelCol(value: String): this.type = set(labelCol, value)
   def setPredictionCol(value: String): this.type = set(predictionCol, value)
   def setProbabilityCol(value: String): this.type = set(probabilityCol, value)
   def setRawPredictionCol(value: String): this.type = set(rawPredictionCol, value)
   def setWeightCol(value: String): this.type = set(weightCol, value)
   def setValidationIndicatorCol(value: String): this.type = set(validationIndicatorCol, value)
+  def setValidationFraction(value: Double): this.type = set(validationFraction, value)
+  def setLabelVocabulary(value: Array[String]): this.type = set(labelVocabulary, value)
   def setOptimizer(value: String): this.type = set(optimizer, value)
   def setOptimizer(value: Optimizer): this.type = set(optimizer, value.toJson)
   def setLearningRate(value: Double): this.type = set(learningRate, value)
@@ -99,13 +104,19 @@ final class NeuralNetClassifier(override val uid: String)
   private def select(dataset: Dataset[_]): DataFrame =
     dataset.select(columns(dataset.schema): _*)
 
-  private def columns(schema: StructType): Seq[Column] =
-    Seq(
-      Columns.features(schema, "featuresCol", $(featuresCol)),
-      Columns.number(schema, "labelCol", $(labelCol))) ++
-      TaskJson.column(this, weightCol).map(Columns.number(schema, "weightCol", _)) ++
-      TaskJson.column(this, validationIndicatorCol)
-        .map(Columns.boolean(schema, "validationIndicatorCol", _))
+  /** Each column once, whatever it is used for. */
+  private def columns(schema: StructType): Seq[Column] = {
+    val features =
+      FeatureColumn.of(this).map(column => column.name -> Columns.features(schema, column))
+    val label =
+      $(labelCol) -> Columns.label(schema, "labelCol", $(labelCol), isSet(labelVocabulary))
+    val weight =
+      TaskJson.column(this, weightCol).map(name => name -> Columns.number(schema, "weightCol", name))
+    val indicator = TaskJson
+      .column(this, validationIndicatorCol)
+      .map(name => name -> Columns.boolean(schema, "validationIndicatorCol", name))
+    ((features :+ label) ++ weight ++ indicator).distinctBy(_._1).map(_._2)
+  }
 }
 
 object NeuralNetClassifier extends DefaultParamsReadable[NeuralNetClassifier] {

@@ -9,7 +9,24 @@ trait PredictionParams
     with HasFeaturesCol
     with HasPredictionCol
     with HasProbabilityCol
-    with HasRawPredictionCol
+    with HasRawPredictionCol {
+
+  final val featuresCols: StringArrayParam = new StringArrayParam(
+    this,
+    "featuresCols",
+    """several columns that make up the input, in this order, instead of featuresCol: names, or JSON such as """ +
+      """{"column": "carrier", "vocabulary": ["AA", "DL"]}""")
+
+  final val nulls: Param[String] =
+    new Param[String](this, "nulls", "what a null among the features is: error, zero or mean")
+
+  final val nans: Param[String] =
+    new Param[String](this, "nans", "what NaN or an infinity among the features is: error or pass")
+
+  final def getFeaturesCols: Array[String] = $(featuresCols)
+  final def getNulls: String = $(nulls)
+  final def getNans: String = $(nans)
+}
 
 /**
  * Params of training. Those without a default are sent to the engine only when set: its own
@@ -23,6 +40,16 @@ trait NeuralNetParams
 
   final val network: Param[String] =
     new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model")
+
+  final val labelVocabulary: StringArrayParam = new StringArrayParam(
+    this,
+    "labelVocabulary",
+    "the words of the label column that are the classes, in the order of their indices")
+
+  final val validationFraction: DoubleParam = new DoubleParam(
+    this,
+    "validationFraction",
+    "the share of the rows that are not trained on but evaluated after each epoch")
 
   final val optimizer: Param[String] = new Param[String](
     this,
@@ -116,6 +143,8 @@ trait NeuralNetParams
     verbose -> 1)
 
   final def getNetwork: String = $(network)
+  final def getLabelVocabulary: Array[String] = $(labelVocabulary)
+  final def getValidationFraction: Double = $(validationFraction)
   final def getOptimizer: String = $(optimizer)
   final def getLearningRate: Double = $(learningRate)
   final def getMomentum: Double = $(momentum)

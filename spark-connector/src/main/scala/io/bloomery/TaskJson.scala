@@ -24,10 +24,13 @@ private[bloomery] object TaskJson {
           "globalBatchSize" -> set(params, params.globalBatchSize),
           "epochs" -> set(params, params.epochs),
           "seed" -> set(params, params.seed),
-          "shuffle" -> set(params, params.shuffle)),
+          "shuffle" -> set(params, params.shuffle),
+          "validationFraction" -> set(params, params.validationFraction)),
         "columns" -> Json.obj(
-          "features" -> params.getFeaturesCol,
-          "label" -> params.getLabelCol,
+          "features" -> features(params),
+          "nulls" -> params.get(params.nulls),
+          "nans" -> params.get(params.nans),
+          "label" -> label(params),
           "weight" -> column(params, params.weightCol),
           "validation" -> column(params, params.validationIndicatorCol)),
         "data" -> Json.obj(
@@ -40,16 +43,32 @@ private[bloomery] object TaskJson {
           "stepTimeout" -> params.getStepTimeout))
       .toString
 
-  def prediction(network: String, features: String): String =
+  def prediction(network: String, params: PredictionParams): String =
     Json
       .obj(
         "network" -> Json.parse(network, "network"),
-        "columns" -> Json.obj("features" -> features))
+        "columns" -> Json.obj(
+          "features" -> features(params),
+          "nulls" -> params.get(params.nulls),
+          "nans" -> params.get(params.nans)))
       .toString
 
   /** A column that is named; Spark takes an empty name for none. */
   def column(params: NeuralNetParams, param: Param[String]): Option[String] =
     set(params, param).filter(_.nonEmpty)
+
+  /** One column, or a list of them. */
+  private def features(params: PredictionParams): Any =
+    FeatureColumn.of(params).map(_.json) match {
+      case Seq(one) => one
+      case several => several
+    }
+
+  private def label(params: NeuralNetParams): Any =
+    set(params, params.labelVocabulary) match {
+      case Some(words) => Json.obj("column" -> params.getLabelCol, "vocabulary" -> words.toSeq)
+      case None => params.getLabelCol
+    }
 
   private def network(params: NeuralNetParams): ObjectNode =
     Json.parse(

@@ -4,6 +4,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import org.apache.arrow.c.{ArrowArray, ArrowSchema, CDataDictionaryProvider, Data}
+import org.apache.spark.ml.linalg.{Vector, Vectors}
 import org.apache.spark.sql.{classic, DataFrame, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -90,6 +91,49 @@ class ArrowExportTest extends AnyFunSuite with SparkSuite {
     val row: InternalRow =
       new GenericInternalRow(Array[Any](new GenericArrayData(Array[Any](1.5f, null, 2.5f)), Array[Byte](7)))
     assert(roundTrip(schema, Iterator(row), 16) == Seq("[1.5,null,2.5] #7"))
+  }
+
+  test("texts, dates, timestamps, nested arrays, ML vectors and images cross as they are") {
+    val data = spark
+      .range(0, 3, 1, 1)
+      .selectExpr(
+        "case when id = 1 then null else repeat('\u00fc', cast(id as int)) end as text",
+        "date_add(date'1970-01-01', cast(id as int)) as day",
+        "timestamp_micros(id * 1000001) as moment",
+        "case when id = 1 then null else transform(sequence(0, id), i -> concat('w', i)) end as words",
+        "array(id = 0, true, cast(null as boolean)) as flags",
+        "array(true, id = 0) as bits",
+        "transform(sequence(0, 1), i -> array(cast(id as float), cast(i as float))) as nested",
+        "named_struct('origin', 'o', 'height', 1, 'width', 2, 'nChannels', 1, 'mode', 0, " +
+          "'data', cast('ab' as binary)) as image")
+    val texts = roundTrip(data.schema, unsafe(data), 2)
+    def row(text: String, day: Int, words: String, id: Int): Seq[String] =
+      Seq(
+        text,
+        day.toString,
+        words,
+        s"[${if (id == 0) 1 else 0},1,null]",
+        s"[1,${if (id == 0) 1 else 0}]",
+        s"""[[$id.0,0.0],[$id.0,1.0]]""")
+    val expected = Seq(
+      row("", 0, """["w0"]""", 0),
+      row("null", 1, "null", 1),
+      row("\u00fc\u00fc", 2, """["w0","w1","w2"]""", 2))
+    texts.zip(expected).foreach { case (found, parts) => parts.foreach(part => assert(found.contains(part))) }
+    texts.foreach(found => assert(found.contains(""""height":1,"width":2,"nChannels":1""")))
+
+    val vectors = spark.createDataFrame(
+      Seq(Vectors.dense(1.5, -2), Vectors.sparse(3, Array(1), Array(4.0)), Option.empty[Vector].orNull)
+        .map(Tuple1.apply)).toDF("v")
+    assert(roundTrip(vectors.schema, unsafe(vectors), 2) == Seq(
+      """{"type":1,"values":[1.5,-2.0]}""",
+      """{"type":0,"size":3,"indices":[1],"values":[4.0]}""",
+      "null"))
+  }
+
+  test("a struct that is no image stands for its fields") {
+    val data = spark.range(0, 3, 1, 1).selectExpr("struct(id as a, cast(id as string) as b) as s", "id + 1 as c")
+    assert(roundTrip(data.schema, unsafe(data), 2) == Seq("0 0 1", "1 1 2", "2 2 3"))
   }
 
   test("what the engine does not take is released") {

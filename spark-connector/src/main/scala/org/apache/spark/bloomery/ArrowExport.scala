@@ -10,19 +10,28 @@ import org.apache.arrow.vector.VectorSchemaRoot
 import org.apache.arrow.vector.dictionary.DictionaryProvider
 import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.types.StructField
+import org.apache.spark.sql.types.{StructField, StructType}
+
+import io.bloomery.Images
 
 /**
  * Hands columns of Spark's rows to the engine through Arrow's C data interface, a batch at a time.
- * `columns` pairs each field with its place in the rows. The engine consumes what it is given;
- * what it did not take, because it failed, is released here.
+ * `columns` pairs each field with its place in the rows; a struct that is no image stands for its
+ * fields, which is how several columns come as one. The engine consumes what it is given; what it
+ * did not take, because it failed, is released here.
  */
 private[spark] final class ArrowExport(
     columns: Seq[(StructField, Int)],
     rowsPerBatch: Int,
     allocator: BufferAllocator) {
 
-  private val schema = new Schema(columns.map { case (field, _) => ArrowColumn.field(field) }.asJava)
+  private val fields: Seq[ExportedField] = columns.flatMap {
+    case (StructField(_, struct @ StructType(inner), _, _), ordinal) if !Images.isImage(struct) =>
+      inner.toSeq.zipWithIndex.map { case (field, i) => InStruct(field, ordinal, i, inner.length) }
+    case (field, ordinal) => Seq(InRow(field, ordinal))
+  }
+  private val schema =
+    new Schema(fields.map(each => ArrowColumn.field(each.field.name, each.field.dataType)).asJava)
   private val noDictionaries = new DictionaryProvider.MapDictionaryProvider()
 
   /** Exports the schema; `consume` gets the address of a C ArrowSchema. */
@@ -46,21 +55,38 @@ private[spark] final class ArrowExport(
     }
 
   private def fill(root: VectorSchemaRoot, rows: Iterator[InternalRow]): Int = {
-    val writers = columns.zip(root.getFieldVectors.asScala).map { case ((field, ordinal), vector) =>
+    val writers = fields.zip(root.getFieldVectors.asScala).map { case (exported, vector) =>
       vector.allocateNew()
-      ArrowColumn.writer(vector, field.dataType, ordinal)
+      exported -> ArrowColumn.writer(vector, exported.field.dataType)
     }.toArray
     @tailrec
     def write(index: Int): Int =
       if (index < rowsPerBatch && rows.hasNext) {
         val row = rows.next()
-        writers.foreach(_.write(row, index))
+        writers.foreach { case (exported, column) => exported.write(row, column, index) }
         write(index + 1)
       } else index
     val count = write(0)
     root.setRowCount(count)
     count
   }
+}
+
+/** Where a field of the export stands in Spark's rows. */
+private[bloomery] sealed trait ExportedField {
+  def field: StructField
+  def write(row: InternalRow, column: ArrowColumn, index: Int): Unit
+}
+
+private[bloomery] final case class InRow(field: StructField, ordinal: Int) extends ExportedField {
+  override def write(row: InternalRow, column: ArrowColumn, index: Int): Unit =
+    column.write(row, ordinal, index)
+}
+
+private[bloomery] final case class InStruct(field: StructField, struct: Int, ordinal: Int, numFields: Int)
+    extends ExportedField {
+  override def write(row: InternalRow, column: ArrowColumn, index: Int): Unit =
+    column.write(row.getStruct(struct, numFields), ordinal, index)
 }
 
 private[spark] object ArrowExport {

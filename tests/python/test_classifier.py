@@ -226,3 +226,14 @@ def test_estimator_survives_saving(spark, tmp_path):
     assert {p.name: v for p, v in loaded.extractParamMap().items()} == {
         p.name: v for p, v in estimator.extractParamMap().items()
     }
+
+
+def test_fit_on_parquet_reads_the_files_itself(spark, blobs, tmp_path):
+    path = str(tmp_path / "blobs")
+    blobs.write.parquet(path)
+    model = classifier().fitOnParquet(path)
+    assert model.summary.input == "parquet: 600 rows in 3 row groups of 3 files"
+    assert model.summary.history[-1]["metrics"]["accuracy"] > 0.9
+    with pytest.raises(bloomery.UserError, match="featuresCol names a column that is not there: points"):
+        classifier(featuresCol="points").fitOnParquet(path)
+    assert live_resources(spark) == {}

@@ -204,6 +204,14 @@ class NeuralNetClassifier(
         """0 is quiet, 1 shows progress on the driver's stderr."""
         return self.setParams(verbose=value)
 
+    def fitOnParquet(self, path: str) -> NeuralNetClassificationModel:
+        """Fits on all rows of a Parquet file or folder, of any file system that Spark knows."""
+        assert self._java_obj is not None
+        self._transfer_params_to_java()
+        with translated():
+            model = self._create_model(self._java_obj.fitOnParquet(path))
+        return self._copyValues(model)
+
     def _fit_java(self, dataset: DataFrame) -> JavaObject:
         with translated():
             return super()._fit_java(dataset)

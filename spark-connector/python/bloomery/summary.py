@@ -32,6 +32,11 @@ class TrainingSummary:
         return int(self._json["workers"])
 
     @property
+    def input(self) -> str:
+        """Which way the rows came, "parquet" (read by the engine itself) or "rows", and why."""
+        return str(self._json.get("input", ""))
+
+    @property
     def trace(self) -> str:
         """What the workers' threads did last, as JSON for chrome://tracing or Perfetto; not saved with the model."""
         return self._trace

@@ -251,7 +251,6 @@ def test_fit_on_parquet_reads_the_files_itself(spark, blobs, tmp_path):
     model = classifier().fitOnParquet(path)
     assert model.summary.input == "parquet: 600 rows in 3 row groups of 3 files"
     assert model.summary.history[-1]["metrics"]["accuracy"] > 0.9
-    assert model.getBatchSize() == 16
     with pytest.raises(bloomery.UserError, match="featuresCol names a column that is not there: points"):
         classifier(featuresCol="points").fitOnParquet(path)
     assert live_resources(spark) == {}

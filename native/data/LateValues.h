@@ -1,9 +1,7 @@
-// What a column leaves open while its rows are stored, because only all rows of
-// all workers tell it: the mean that nulls become, or the places of words in a
-// vocabulary that is learnt. Rows hold a mark or a provisional code in its
-// place. The ingesting thread fills it; it is settled once, when all rows are
-// there and before the first batch; then it is only read. Talks to nobody:
-// whoever settles it carries the findings of the workers to each other.
+// What a column leaves open while its rows are stored, because only all rows of all workers tell it: the mean that
+// nulls become, or the places of words in a vocabulary that is learnt. Rows hold a mark or a provisional code in its
+// place. The ingesting thread fills it; it is settled once, when all rows are there and before the first batch; then it
+// is only read. Talks to nobody: whoever settles it carries the findings of the workers to each other.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +26,14 @@ class LateValues {
     first_ = first;
     count_ = count;
   }
-  // Counts a row that is trained on. `values` are the column's, as they are
-  // stored.
+  // Counts a row that is trained on. `values` are the column's, as they are stored.
   virtual void add(const std::byte* values, DType type) = 0;
   // What this worker found, for the others.
   virtual std::string findings() const = 0;
-  // From the findings of all workers, by rank, which all of them give in the
-  // same order. UserError when they do not settle it.
+  // From the findings of all workers, by rank, which all of them give in the same order. UserError when they do not
+  // settle it.
   virtual void settle(const std::vector<std::string>& findings) = 0;
-  // Puts the settled values in place: `stored` is a row of the input, `values`
-  // the same row as scaled floats.
+  // Puts the settled values in place: `stored` is a row of the input, `values` the same row as scaled floats.
   virtual void apply(const std::byte* stored, DType type, float scale, float* values) const = 0;
 
  protected:
@@ -66,17 +62,14 @@ class LateMeans final : public LateValues {
   std::vector<double> means_;
 };
 
-// A vocabulary of the words among the rows that are trained on, the most
-// frequent first, equal ones by their text.
+// A vocabulary of the words among the rows that are trained on, the most frequent first, equal ones by their text.
 class LateVocabulary final : public LateValues {
  public:
-  // The rule tells what becomes of words that are not in it; indexLimit, above
-  // 0: all indices must be below it.
+  // The rule tells what becomes of words that are not in it; indexLimit, above 0: all indices must be below it.
   LateVocabulary(std::string column, CategoryRule rule) : column_(std::move(column)), rule_(std::move(rule)) {}
   void limit(int64_t indexLimit) { indexLimit_ = indexLimit; }
 
-  // What stands for the word till the vocabulary is known; never 0, which stays
-  // 0.
+  // What stands for the word till the vocabulary is known; never 0, which stays 0.
   int64_t codeOf(std::string_view word);
 
   void add(const std::byte* values, DType type) override;

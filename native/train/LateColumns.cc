@@ -48,8 +48,7 @@ std::string settledColumns(const data::IngestColumns& columns) {
     for (const data::InputColumn& column : input.columns) settled.push_back(settledOf(column));
     inputs.push_back(settled);
   }
-  // A text of Spark need not be valid; one that is not finds nothing later, and
-  // breaks nothing.
+  // A text of Spark need not be valid; one that is not finds nothing later, and breaks nothing.
   return inputs.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

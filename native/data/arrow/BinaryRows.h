@@ -9,7 +9,7 @@ namespace bloomery::data {
 
 bool isBinary(const arrow::DataType& type);
 
-class BinaryRows final : public RowReader {
+class BinaryRows final : public ColumnRows {
  public:
   BinaryRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;

@@ -11,7 +11,7 @@
 
 namespace bloomery::data {
 
-class CategoryRows final : public RowReader {
+class CategoryRows final : public ColumnRows {
  public:
   CategoryRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;

@@ -50,9 +50,9 @@ struct ColumnPart {
 };
 
 // The rows of one record batch's column. Borrows the column and the part.
-class RowReader {
+class ColumnRows {
  public:
-  virtual ~RowReader() = default;
+  virtual ~ColumnRows() = default;
   // Writes the values of a row that is not null; UserError, naming the place, when they cannot be those of the part.
   virtual void copy(int64_t row, std::byte* to, const RowPlace& place) const = 0;
 };

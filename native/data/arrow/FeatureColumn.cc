@@ -23,7 +23,7 @@ const arrow::DataType& decodedType(const arrow::DataType& type) {
   return *static_cast<const arrow::DictionaryType&>(type).value_type();
 }
 
-std::unique_ptr<RowReader> readerOf(const arrow::Array& array, const ColumnPart& part) {
+std::unique_ptr<ColumnRows> readerOf(const arrow::Array& array, const ColumnPart& part) {
   const arrow::DataType& type = *array.type();
   if (part.rule.categories) return std::make_unique<CategoryRows>(array, part);
   if (isBinary(type)) return std::make_unique<BinaryRows>(array, part);

@@ -36,7 +36,7 @@ class FeatureColumn {
   const arrow::DictionaryArray* encoded_ = nullptr;  // its values are in `values_`
   std::shared_ptr<arrow::Array> dictionary_;
   const arrow::Array* values_;
-  std::unique_ptr<RowReader> reader_;
+  std::unique_ptr<ColumnRows> reader_;
 };
 
 }  // namespace bloomery::data

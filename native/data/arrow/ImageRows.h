@@ -11,7 +11,7 @@ namespace bloomery::data {
 
 bool isImage(const arrow::DataType& type);
 
-class ImageRows final : public RowReader {
+class ImageRows final : public ColumnRows {
  public:
   ImageRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;

@@ -8,7 +8,7 @@
 
 namespace bloomery::data {
 
-class NumberRows final : public RowReader {
+class NumberRows final : public ColumnRows {
  public:
   NumberRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;

@@ -19,7 +19,7 @@ std::shared_ptr<arrow::DataType> vectorArrayType();
 // Null vectors stay null. Invalid when indices, values and size do not fit each other.
 arrow::Result<std::shared_ptr<arrow::Array>> vectorsToArrays(const arrow::Array& vectors);
 
-class VectorRows final : public RowReader {
+class VectorRows final : public ColumnRows {
  public:
   VectorRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;

@@ -8,11 +8,18 @@ import statistics
 import subprocess
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 # Blocks during which other processes used more than this many cores are set aside, if enough quiet ones remain.
 QUIET = 0.1
 ENOUGH = 3
+
+
+def with_spark(home: str) -> dict[str, str]:
+    """The environment in which a Python of its own finds this Spark."""
+    paths = [str(path) for path in sorted((Path(home) / "python" / "lib").glob("*.zip"))]
+    return {"SPARK_HOME": home, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def busy_seconds() -> float:
@@ -23,9 +30,19 @@ def busy_seconds() -> float:
 
 
 def process_seconds(process: int) -> float:
-    with open(f"/proc/{process}/stat") as stat:
-        words = stat.read().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / TICKS
+    """Of the process, of those that it started and, once they have ended and were waited for, of those as well."""
+    parents, ticks = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        number = int(folder.name)
+        parents[number], ticks[number] = int(words[1]), sum(int(word) for word in words[11:15])
+    family = {process}
+    while more := {child for child, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sum(ticks.get(member, 0) for member in family) / TICKS
 
 
 @dataclass
@@ -86,3 +103,12 @@ class Competitor:
     def spread(self) -> float:
         """Half of the distance between the slowest and the fastest block, as a part of the median."""
         return (max(self.counted()) - min(self.counted())) / 2 / self.median()
+
+
+def alternate(runners: list[Competitor], blocks: int, seconds: float, warm_up: float) -> None:
+    """Each once to warm up, then all in turns."""
+    for runner in runners:
+        runner.run(warm_up)
+    for _ in range(blocks):
+        for runner in runners:
+            runner.measure(seconds)

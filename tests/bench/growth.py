@@ -89,8 +89,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write all results to this file")
     parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--peer-python", help=argparse.SUPPRESS)
-    parser.add_argument("--keras-python", help=argparse.SUPPRESS)
     options = parser.parse_args()
     tables = [by_batch(options.program, name) for name in BATCHES]
     tables += [by_depth(options.program, "Conv2D 32 3x3", convolutions, 32)]

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from competitor import Competitor
+from competitor import Competitor, alternate
 
 from bloomery import zoo
 from bloomery.network import Network
@@ -105,10 +105,7 @@ def measure(options: argparse.Namespace, cell: Cell) -> dict:
         runners = competitors(options, cell, network.name)
         for runner in runners.all():
             stack.enter_context(runner)
-            runner.run(WARM_UP)
-        for _ in range(options.blocks):
-            for runner in runners.all():
-                runner.measure(options.seconds)
+        alternate(runners.all(), options.blocks, options.seconds, WARM_UP)
         peak = runners.ours.ask("peak 0.5")["gigaflops"]
     ours, best = runners.ours, max(runners.peers, key=Competitor.median)
     wanted, reason = target(cell, best.median(), runners.primitives.median())

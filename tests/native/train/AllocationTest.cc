@@ -17,31 +17,37 @@ namespace {
 
 constexpr int kBatch = 2, kStepsPerEpoch = 8;
 
-// Counts from the allreduce of the second epoch's first step to that of its last.
+// One of two ranks that have the same rows, so that every sum is twice what it brings. Counts from the first bucket of
+// the second epoch to its last.
 class CountingCommunicator final : public comm::Communicator {
  public:
+  explicit CountingCommunicator(size_t numBuckets) : perEpoch_(numBuckets * kStepsPerEpoch) {}
+
   int rank() const override { return 0; }
-  int size() const override { return 1; }
-  void allreduce(std::span<float>, comm::Timeout) override {
-    ++step_;
+  int size() const override { return 2; }
+  void allreduce(std::span<float> values, comm::Timeout) override {
+    for (float& value : values) value *= 2;
+    ++numReductions_;
     nn::AllocationCounts& counts = nn::allocationCounts();
-    if (step_ == kStepsPerEpoch + 1) {
+    if (numReductions_ == perEpoch_ + 1) {
       counts.numAllocations = counts.numPrimitives = 0;
       counts.counting = true;
     }
-    if (step_ != 2 * kStepsPerEpoch) return;
+    if (numReductions_ != 2 * perEpoch_) return;
     counts.counting = false;
     numPrimitives = counts.numPrimitives;
   }
-  void allreduce(std::span<double>, comm::Timeout) override {}
-  std::vector<uint64_t> allgather(uint64_t value, comm::Timeout) override { return {value}; }
+  void allreduce(std::span<double> values, comm::Timeout) override {
+    for (double& value : values) value *= 2;
+  }
+  std::vector<uint64_t> allgather(uint64_t value, comm::Timeout) override { return {value, value}; }
   void broadcast(std::span<std::byte>, int, comm::Timeout) override {}
   void abort() override {}
 
   int numPrimitives = -1;
 
  private:
-  int step_ = 0;
+  size_t perEpoch_, numReductions_ = 0;
 };
 
 void appendRow(data::RowStore& rows, uint64_t id) {
@@ -86,7 +92,7 @@ void expectStepsToAllocateNothing(const Json& network, const Json& loss, const J
   for (uint64_t id = 0; id < kBatch * kStepsPerEpoch - 1; ++id) appendRow(rows, id);  // the last batch is short
   rows.finish();
   none.finish();
-  CountingCommunicator communicator;
+  CountingCommunicator communicator(comm::planBuckets(layout, layout.numFloats() + 16).size());
   Cancellation cancellation;
   Progress progress(2, metricNames(task.training.heads));
   Trace trace;

@@ -200,7 +200,8 @@ TEST(ParquetRows, valuesOfFoldersThatAreNoNumbersAreRefused) {
   for (const Case& one : std::vector<Case>{
            {"y=two/a.parquet", "Wrong value of column 'y' in a folder's name: two, wanted a number, file "},
            {"z=1/a.parquet", "Not every file lies in a folder for column 'y', file "},
-           {"y=__HIVE_DEFAULT_PARTITION__/a.parquet", "Label is null: column 'y', row 0 of partition 1; drop such rows"},
+           {"y=__HIVE_DEFAULT_PARTITION__/a.parquet",
+            "Label is null: column 'y', row 0 of partition 1; drop such rows"},
            {"y=2.5/a.parquet", "Label is not a whole number: 2.5, column 'y', row 0 of partition 1"},
        }) {
     TemporaryFolder folder;

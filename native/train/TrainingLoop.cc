@@ -31,6 +31,12 @@ bool hasWeights(const TaskSpec& task) {
   return weighsClasses || !task.columns.weight.empty();
 }
 
+// What chooses the rows for validation.
+std::string validationRule(const TaskSpec& task) {
+  if (task.columns.validation.empty()) return message("validationFraction ", task.training.validationFraction);
+  return message("column '", task.columns.validation, "'");
+}
+
 // Adds what a step's earlier passes left to each slice of its last pass before it is handed on.
 class AddingSink final : public GradientSink {
  public:
@@ -135,14 +141,13 @@ void TrainingLoop::countRows() {
   if (totalRows_ == 0) {
     throw UserError(totalValidationRows_ == 0
                         ? "No rows to train on: the data is empty"
-                        : message("No rows to train on: all ", totalValidationRows_,
-                                  " rows are for validation, column '", context_.task.columns.validation, "'"));
+                        : message("No rows to train on: all ", totalValidationRows_, " rows are for validation by ",
+                                  validationRule(context_.task)));
   }
   if (totalValidationRows_ == 0 &&
       optim::watchesValidation(optim::scheduleOf(context_.task.training.updates.optimizer))) {
-    throw UserError(message("Schedule reduce_on_plateau watches validation_loss, but column '",
-                            context_.task.columns.validation,
-                            "' marks no row as validation: mark some, or set monitor to \"loss\""));
+    throw UserError(message("Schedule reduce_on_plateau watches validation_loss, but no row is for validation by ",
+                            validationRule(context_.task), ": choose some, or set monitor to \"loss\""));
   }
   int64_t rowsOfStep = batchSize_ * passes_;
   int64_t mySteps = (context_.trainingRows.numRows() + rowsOfStep - 1) / rowsOfStep;

@@ -213,6 +213,16 @@ TEST(TrainingLoop, noRowsAtAllIsAUserError) {
   }
 }
 
+TEST(TrainingLoop, onlyValidationRowsAreAUserErrorThatNamesTheirColumn) {
+  try {
+    trainTogether(R"({"epochs": 1})", {{{}, idRange(0, 5)}}, smallNetwork(),
+                  R"(, "columns": {"label": "label", "validation": "isTest"})");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "No rows to train on: all 5 rows are for validation by column 'isTest'");
+  }
+}
+
 TEST(TrainingLoop, lossThatIsNotFiniteStopsWithEpochAndStep) {
   try {
     trainTogether(R"({"epochs": 50, "batchSize": 4, "optimizer": {"kind": "sgd", "learningRate": 1e30}})",

@@ -139,10 +139,9 @@ void TrainingLoop::countRows() {
   totalRows_ = sumOverWorkers(context_.trainingRows.numRows());
   totalValidationRows_ = sumOverWorkers(context_.validationRows.numRows());
   if (totalRows_ == 0) {
-    throw UserError(totalValidationRows_ == 0
-                        ? "No rows to train on: the data is empty"
-                        : message("No rows to train on: all ", totalValidationRows_, " rows are for validation by ",
-                                  validationRule(context_.task)));
+    throw UserError(totalValidationRows_ == 0 ? "No rows to train on: the data is empty"
+                                              : message("No rows to train on: all ", totalValidationRows_,
+                                                        " rows are for validation by ", validationRule(context_.task)));
   }
   if (totalValidationRows_ == 0 &&
       optim::watchesValidation(optim::scheduleOf(context_.task.training.updates.optimizer))) {

@@ -12,7 +12,6 @@
 #include "base/Error.h"
 #include "base/Names.h"
 #include "data/LocalFile.h"
-#include "data/arrow/VectorColumn.h"
 
 namespace bloomery::data {
 
@@ -90,8 +89,7 @@ std::vector<std::shared_ptr<arrow::Field>> ParquetFile::fields(const std::vector
     if (found.empty())
       throw UserError(message(unknownName("column", column, schema_->field_names()), ", file ", name_));
     if (found.size() > 1) throw UserError(message("Two columns have the same name: ", column, ", file ", name_));
-    std::shared_ptr<arrow::Field> field = schema_->field(found[0]);
-    fields.push_back(isVector(*field->type()) ? field->WithType(vectorArrayType()) : field);
+    fields.push_back(schema_->field(found[0]));
   }
   return fields;
 }
@@ -157,10 +155,7 @@ std::shared_ptr<arrow::RecordBatch> ParquetFile::next() {
   }
   if (batch == nullptr) return nullptr;
   std::vector<std::shared_ptr<arrow::Array>> arrays;
-  for (const std::string& column : columns_) {
-    std::shared_ptr<arrow::Array> array = batch->GetColumnByName(column);
-    arrays.push_back(isVector(*array->type()) ? guarded([&] { return vectorsToArrays(*array); }) : array);
-  }
+  for (const std::string& column : columns_) arrays.push_back(batch->GetColumnByName(column));
   return arrow::RecordBatch::Make(arrow::schema(fields(columns_)), batch->num_rows(), std::move(arrays));
 }
 

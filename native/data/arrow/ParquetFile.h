@@ -26,7 +26,7 @@ class ParquetFile {
   int64_t numRows() const { return numRows_; }
   int numRowGroups() const { return reader_->num_row_groups(); }
   int64_t firstRowOf(int rowGroup) const;  // in the file
-  // The wanted columns, in the order they are named; ML vectors are arrays of floats here.
+  // The wanted columns, in the order they are named.
   std::vector<std::shared_ptr<arrow::Field>> fields(const std::vector<std::string>& columns) const;
 
   // The next rows, nullptr behind the last; columns as `fields` of the columns given to `start`, which comes first.

@@ -1,5 +1,4 @@
-// Spark's ML vectors, which are structs: {type, size, indices, values}, sparse or dense. Read row by row, or a whole
-// column at once as arrays of floats, as Spark's vector_to_array makes them.
+// Spark's ML vectors, which are structs: {type, size, indices, values}, sparse or dense.
 #pragma once
 
 #include <arrow/api.h>
@@ -12,12 +11,6 @@
 namespace bloomery::data {
 
 bool isVector(const arrow::DataType& type);
-
-// The type that vectors become.
-std::shared_ptr<arrow::DataType> vectorArrayType();
-
-// Null vectors stay null. Invalid when indices, values and size do not fit each other.
-arrow::Result<std::shared_ptr<arrow::Array>> vectorsToArrays(const arrow::Array& vectors);
 
 class VectorRows final : public ColumnRows {
  public:

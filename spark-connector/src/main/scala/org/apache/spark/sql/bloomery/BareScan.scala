@@ -1,6 +1,5 @@
 package org.apache.spark.sql.bloomery
 
-import org.apache.spark.ml.linalg.SQLDataTypes.VectorType
 import org.apache.spark.sql.{classic, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
@@ -73,23 +72,10 @@ private[spark] object BareScan {
   private val Filtered = "its rows are filtered"
   private val NotBare = "the DataFrame is more than columns of Parquet files"
 
-  /** The attribute that a selected column shows, as it is or, for an ML vector, as an array. */
+  /** The attribute that a selected column shows as it is. */
   private def sourceOf(column: NamedExpression): Either[String, Attribute] = column match {
     case attribute: AttributeReference => Right(attribute)
-    case Alias(expression, _) if isVectorArray(expression) =>
-      Right(expression.references.head)
     case other => Left(s"column ${other.name} is converted")
-  }
-
-  private def isVectorArray(expression: Expression): Boolean =
-    expression.references.toSeq match {
-      case Seq(vector) => vector.dataType == VectorType && isFloats(expression.dataType)
-      case _ => false
-    }
-
-  private def isFloats(dataType: DataType): Boolean = dataType match {
-    case ArrayType(FloatType, _) => true
-    case _ => false
   }
 
   /** The scan, and the name in it of each column of the plan. */

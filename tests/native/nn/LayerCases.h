@@ -27,7 +27,7 @@ inline std::vector<LayerCase> layerCases() {
   auto activation = [](const std::string& name) { return "{'kind': 'Activation', 'function': '" + name + "'}, "; };
   std::vector<LayerCase> cases = {
       {"denseOnSteps", input("4, 5") + "{'kind': 'Dense', 'units': 3, 'activation': 'relu'}, " + head},
-      {"denseOnManyRows", input("180, 5") + "{'kind': 'Dense', 'units': 17, 'activation': 'relu'}, {'kind': 'Dense', "
+      {"denseOnManyRows", input("350, 5") + "{'kind': 'Dense', 'units': 17, 'activation': 'relu'}, {'kind': 'Dense', "
                                             "'units': 7}, {'kind': 'GlobalAveragePool1D'}, "
                                             "{'kind': 'Dense', 'units': 3}]"},
       {"convDilated",

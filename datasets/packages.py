@@ -6,6 +6,10 @@ import hashlib
 import os
 import subprocess
 import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 # What the clients say when there is no network.
@@ -15,14 +19,18 @@ UNREACHABLE = (
 )
 
 
-def npm(package: str, checksum: str, folder: Path) -> Path:
-    """NAME@VERSION as the registry's gzipped tar."""
-    run(
-        package,
-        ["npm", "pack", package, "--prefer-offline", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"],
-        folder,
-    )
-    return only(package, checksum, folder, "*.tgz")
+@contextmanager
+def npm(package: str, checksum: str) -> Iterator[tarfile.TarFile]:
+    """NAME@VERSION as the registry's tar, while it is open."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run(
+            package,
+            ["npm", "pack", package, "--prefer-offline", "--fetch-retries=1", "--fetch-retry-mintimeout=1000"],
+            folder,
+        )
+        with tarfile.open(only(package, checksum, folder, "*.tgz")) as archive:
+            yield archive
 
 
 def pypi(package: str, checksum: str, folder: Path) -> Path:

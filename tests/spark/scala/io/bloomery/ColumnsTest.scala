@@ -63,10 +63,12 @@ class ColumnsTest extends AnyFunSuite with EngineSuite {
     assertNothingIsAlive()
   }
 
+  /** With the label as a word, and a column that has nulls. */
+  private def words: DataFrame = data
+    .withColumn("word", when(col("label") === 0, "zero").when(col("label") === 1, "one").otherwise("two"))
+    .withColumn("holes", when(col("id") % 7 =!= 0, col("id") / 60))
+
   test("categories, null rules and labels that are words") {
-    val words = data
-      .withColumn("word", when(col("label") === 0, "zero").when(col("label") === 1, "one").otherwise("two"))
-      .withColumn("holes", when(col("id") % 7 =!= 0, col("id") / 60))
     val network =
       Sequential(Input(3), Dense(16, activation = "relu"), Dense(3, activation = "softmax"))
     val classifier = Tiny.classifier
@@ -83,9 +85,6 @@ class ColumnsTest extends AnyFunSuite with EngineSuite {
   }
 
   test("a learnt vocabulary and means come back with the model and are saved with it") {
-    val words = data
-      .withColumn("word", when(col("label") === 0, "zero").when(col("label") === 1, "one").otherwise("two"))
-      .withColumn("holes", when(col("id") % 7 =!= 0, col("id") / 60))
     val network =
       Sequential(Input(2), Dense(16, activation = "relu"), Dense(3, activation = "softmax"))
     val model = Tiny.classifier

@@ -2,14 +2,11 @@
 competitor.py says."""
 
 import argparse
-import json
-import resource
-import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from reading import answer
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--data", type=Path, required=True)
@@ -28,12 +25,4 @@ def read() -> int:
     return rows
 
 
-for line in sys.stdin:
-    seconds = float(line.split()[1])
-    rows, start = 0, time.perf_counter()
-    while rows == 0 or time.perf_counter() - start < seconds:
-        rows += read()
-    speed = rows / (time.perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    settings = f"Arrow C++ {pa.cpp_version}, one thread, memory map, row group by row group"
-    print(json.dumps({"samplesPerSecond": speed, "peakBytes": peak, "settings": settings}), flush=True)
+answer(read, f"Arrow C++ {pa.cpp_version}, one thread, memory map, row group by row group")

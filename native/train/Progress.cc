@@ -30,6 +30,7 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["seconds"] = record.seconds;
   json["rows"] = record.rows;
   json["bytes"] = record.bytes;
+  json["rowsAtStart"] = record.rowsAtStart;
   json["readSeconds"] = record.readSeconds;
   json["convertSeconds"] = record.convertSeconds;
   json["waitSeconds"] = record.waitSeconds;

@@ -31,6 +31,7 @@ struct EpochRecord {
   // On this worker.
   int64_t rows = 0;
   int64_t bytes = 0;          // of these rows, as they are stored
+  int64_t rowsAtStart = 0;    // taken in when the first step began, those for validation with them
   double readSeconds = 0;     // the ingesting thread waited for rows, or rows were read back from disk
   double convertSeconds = 0;  // the ingesting thread took rows in
   double waitSeconds = 0;     // the compute thread waited for batches

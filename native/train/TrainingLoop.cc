@@ -193,6 +193,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   headerRides_ = !streams_ || epoch > 1 || !hasWeights(context_.task);
   exchangeHeaders(header_);
   if (epoch == 1) context_.progress.enter(State::kTraining);
+  int64_t rowsAtStart = context_.trainingRows.numRows() + context_.validationRows.numRows();
   for (; header_.rows > 0; std::swap(header_, next_)) {
     context_.cancellation.throwIfCancelled();
     sums_.clear();
@@ -230,6 +231,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .seconds = trainSeconds,
                      .rows = ownRows_,
                      .bytes = ownRows_ * static_cast<int64_t>(context_.trainingRows.bytesPerRow()),
+                     .rowsAtStart = rowsAtStart,
                      .readSeconds = times.readSeconds,
                      .waitSeconds = times.waitSeconds,
                      .assembleSeconds = times.assembleSeconds,

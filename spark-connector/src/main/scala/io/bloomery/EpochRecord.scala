@@ -6,8 +6,9 @@ import scala.jdk.CollectionConverters._
 
 /**
  * One finished epoch: what Keras's History keeps over all workers, and what one worker did: its rows,
- * their bytes, and seconds in which it read rows (upstream, or back from disk), converted and
- * assembled them, waited for batches, computed and reduced. Most of these overlap.
+ * their bytes, how many it had taken in when the epoch's first step began, and seconds in which it
+ * read rows (upstream, or back from disk), converted and assembled them, waited for batches,
+ * computed and reduced. Most of these overlap.
  */
 final case class EpochRecord(
     epoch: Int,
@@ -21,6 +22,7 @@ final case class EpochRecord(
     seconds: Double,
     rows: Long,
     bytes: Long,
+    rowsAtStart: Long,
     readSeconds: Double,
     convertSeconds: Double,
     waitSeconds: Double,
@@ -45,6 +47,7 @@ object EpochRecord {
       seconds = node.path("seconds").asDouble(),
       rows = node.path("rows").asLong(),
       bytes = node.path("bytes").asLong(),
+      rowsAtStart = node.path("rowsAtStart").asLong(),
       readSeconds = node.path("readSeconds").asDouble(),
       convertSeconds = node.path("convertSeconds").asDouble(),
       waitSeconds = node.path("waitSeconds").asDouble(),

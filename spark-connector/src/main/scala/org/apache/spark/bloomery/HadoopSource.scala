@@ -78,11 +78,14 @@ private[bloomery] object HadoopSource {
     }
   }
 
+  /** Hadoop's own and the one that Hive, when it is there as in PySpark, puts in front of it. */
+  private val LocalFiles =
+    Set(classOf[LocalFileSystem].getName, "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem")
+
   private def bytesOf(files: FileSystem, status: FileStatus): PositionedBytes =
-    if (files.getClass == classOf[LocalFileSystem]) {
+    if (LocalFiles.contains(files.getClass.getName)) {
       // The same file without a copy through the heap; pages of Parquet carry their own checksums.
-      val local = files.asInstanceOf[LocalFileSystem].pathToFile(status.getPath)
-      new LocalBytes(FileChannel.open(Paths.get(local.getPath), StandardOpenOption.READ))
+      new LocalBytes(FileChannel.open(Paths.get(status.getPath.toUri.getPath), StandardOpenOption.READ))
     } else {
       val stream = FutureIO.awaitFuture(files.openFile(status.getPath).withFileStatus(status).build())
       if (stream.hasCapability(StreamCapabilities.PREADBYTEBUFFER)) new DirectBytes(stream)

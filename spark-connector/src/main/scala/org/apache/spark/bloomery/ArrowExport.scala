@@ -1,6 +1,5 @@
 package org.apache.spark.bloomery
 
-import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
@@ -32,6 +31,7 @@ private[spark] final class ArrowExport(
   }
   private val schema =
     new Schema(fields.map(each => ArrowColumn.field(each.field.name, each.field.dataType)).asJava)
+  private val room = new ArrowRoom(rowsPerBatch)
   private val noDictionaries = new DictionaryProvider.MapDictionaryProvider()
 
   /** Exports the schema; `consume` gets the address of a C ArrowSchema. */
@@ -55,19 +55,22 @@ private[spark] final class ArrowExport(
     }
 
   private def fill(root: VectorSchemaRoot, rows: Iterator[InternalRow]): Int = {
-    val writers = fields.zip(root.getFieldVectors.asScala).map { case (exported, vector) =>
-      vector.allocateNew()
-      exported -> ArrowColumn.writer(vector, exported.field.dataType)
-    }.toArray
-    @tailrec
-    def write(index: Int): Int =
-      if (index < rowsPerBatch && rows.hasNext) {
-        val row = rows.next()
-        writers.foreach { case (exported, column) => exported.write(row, column, index) }
-        write(index + 1)
-      } else index
-    val count = write(0)
+    val vectors = root.getFieldVectors.asScala.toSeq
+    room.allocate(vectors)
+    val exported = fields.toArray
+    val writers = exported.zip(vectors).map { case (each, vector) => ArrowColumn.writer(vector, each.field.dataType) }
+    var count = 0
+    while (count < rowsPerBatch && rows.hasNext) {
+      val row = rows.next()
+      var i = 0
+      while (i < exported.length) {
+        exported(i).write(row, writers(i), count)
+        i += 1
+      }
+      count += 1
+    }
     root.setRowCount(count)
+    room.learn(vectors)
     count
   }
 }

@@ -1,4 +1,4 @@
-"""Rows a second from a DataFrame into the engine's row store, and the time to the first step: scripts/bench input.
+"""The way of rows from a DataFrame into the engine, part by part: scripts/bench input.
 
 Rows a second are measured by path and column type; everybody runs on the same core, and reads the same files from the
 page cache.
@@ -9,20 +9,22 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import epochs
+import growth_of_rows
 import report
+import sorted_labels
 import start
 from competitor import Competitor, alternate, with_spark
 from generated import generated
 
 HERE = Path(__file__).parent
-CONNECTOR = HERE.parents[1] / "spark-connector" / "src" / "main" / "scala"
-PATH_SETTING = "spark.bloomery.input.path"
+PATHS = ["rows", "parquet"]
 CLASSES = 2
-FEW_ROWS = 2000
 OF_PARQUET, TIMES_PETASTORM, TIMES_MAP_IN_ARROW = 0.75, 10.0, 3.0
 WARM_UP = 8.0  # seconds; a JVM compiles what it runs
 
@@ -38,26 +40,24 @@ class Column:
 
 
 COLUMNS = {
-    "image": Column("features:binary*784", (28, 28, 1), 784, 200_000, "uint8", True),
-    "vector": Column("features:float*100", (100,), 400, 400_000, has_goals=True),
-    "double": Column("features:double*100", (100,), 800, 200_000),
-    "int": Column("features:int*100<1000", (100,), 400, 400_000),
-    "scalar": Column("features:float", (1,), 4, 2_000_000),
+    "image": Column("features:binary*784", (28, 28, 1), 784, 1_000_000, "uint8", True),
+    "vector": Column("features:float*100", (100,), 400, 2_000_000, has_goals=True),
+    "double": Column("features:double*100", (100,), 800, 1_000_000),
+    "int": Column("features:int*100<1000", (100,), 400, 2_000_000),
+    "scalar": Column("features:float", (1,), 4, 10_000_000),
 }
 
 
-def known_paths() -> list[str]:
-    """The paths that the connector can be told to take."""
-    chooses = any(PATH_SETTING in file.read_text() for file in CONNECTOR.rglob("*.scala"))
-    return ["rows", "parquet"] if chooses else ["rows"]
+def paths(options: argparse.Namespace) -> list[str]:
+    return [options.path] if options.path else PATHS
 
 
 def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[dict]:
     column = COLUMNS[name]
     rows = options.rows or column.rows
-    data, few = (generated(options.folder, column.features, count, CLASSES, 1) for count in (rows, FEW_ROWS))
+    data = generated(options.folder, column.features, rows, CLASSES, 1)
     pinned = ["taskset", "--cpu-list", str(options.core)]
-    ours = [*pinned, sys.executable, str(HERE / "spark_input.py"), "--data", data, "--few", few]
+    ours = [*pinned, sys.executable, str(HERE / "spark_input.py"), "--data", data]
     ours += ["--shape", json.dumps(column.shape), "--dtype", column.dtype]
     by_path = {path: Competitor(f"bloomery {path}", [*ours, "--path", path]) for path in paths}
 
@@ -87,33 +87,63 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
     return cells
 
 
+# What a part measures, one by one, and how each is printed.
+Cells = Iterator[tuple[dict, Callable[[dict], str]]]
+
+
+def columns(options: argparse.Namespace) -> Cells:
+    for name in [options.column] if options.column else COLUMNS:
+        for cell in measure(options, name, paths(options)):
+            yield cell, report.lines
+
+
+def starts(options: argparse.Namespace) -> Cells:
+    for name in start.DATA:
+        yield start.measure(options, name), start.lines
+
+
+def whole_epochs(options: argparse.Namespace) -> Cells:
+    for name in epochs.MODELS:
+        yield epochs.measure(options, name), epochs.lines
+
+
+def growth(options: argparse.Namespace) -> Cells:
+    for path in paths(options):
+        yield growth_of_rows.measure(options, path), growth_of_rows.lines
+
+
+def orders(options: argparse.Namespace) -> Cells:
+    yield sorted_labels.measure(options), sorted_labels.lines
+
+
+PARTS = {"columns": columns, "start": starts, "epochs": whole_epochs, "growth": growth, "order": orders}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=PARTS, help="only this one (default: all)")
     parser.add_argument("--column", choices=sorted(COLUMNS), help="only this type of column")
-    parser.add_argument("--start", choices=sorted(start.DATA), help="only the time to the first step on this data set")
-    parser.add_argument("--path", choices=("rows", "parquet"), help="only this path (default: all that there are)")
-    parser.add_argument("--rows", type=int, help="of a file (default: some 160 MB)")
+    parser.add_argument("--path", choices=PATHS, help="only this path (default: all that there are)")
+    parser.add_argument("--rows", type=int, help="of a file (default: some 800 MB)")
     parser.add_argument("--blocks", type=int, default=3, help="timed blocks of each (default: 3)")
     parser.add_argument("--seconds", type=float, default=2, help="least length of a block (default: 2)")
     parser.add_argument("--core", type=int, default=0, help="the one to run on (default: 0)")
     parser.add_argument("--no-peers", action="store_true", help="ours and Parquet C++ alone")
     parser.add_argument("--json", type=Path, help="write all results to this file")
+    parser.add_argument("--program", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--petastorm-python", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--peer-python", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--spark-home", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    paths = [options.path] if options.path else known_paths()
 
-    print(f"input: one core for each, medians of {options.blocks} blocks; ours includes the cost of a tiny network")
+    print(f"input: one core for each, medians of {options.blocks} blocks; Parquet to the engine's rows, no training")
+    parts = [options.part] if options.part else ["columns"] if options.column else PARTS
     cells = []
-    for name in [options.column] if options.column else [] if options.start else COLUMNS:
-        for cell in measure(options, name, paths):
+    for part in parts:
+        for cell, lines in PARTS[part](options):
             cells.append(cell)
-            print(report.lines(cell), flush=True)
-    for name in [options.start] if options.start else [] if options.column or options.no_peers else start.DATA:
-        cells.append(start.measure(options, name))
-        print(start.lines(cells[-1]), flush=True)
+            print(lines(cell), flush=True)
     report.finish(cells, options.json)
 
 

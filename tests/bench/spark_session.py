@@ -15,13 +15,14 @@ import bloomery
 LOG4J = Path(__file__).resolve().parents[2] / "examples" / "log4j2.properties"
 
 
-def session(cores: int, **settings: str) -> SparkSession:
+def session(cores: int, java: str = "", **settings: str) -> SparkSession:
+    """java: more options of the JVM."""
     builder = (
         SparkSession.builder.master(f"local[{cores}]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "2g")
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{LOG4J}")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile=file:{LOG4J} {java}")
     )
     for name, value in settings.items():
         builder = builder.config(name, value)

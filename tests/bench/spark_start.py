@@ -38,12 +38,12 @@ def main() -> None:
         summary = estimator.fit(data).summary
         total = time.perf_counter() - begin
         spans = [span for span in json.loads(summary.trace)["traceEvents"] if span["pid"] == 0]
-        steps = [span for span in spans if span["name"] == "compute"]
-        first = min(steps, key=lambda span: span["ts"])
+        first = min((span for span in spans if span["name"] == "forward"), key=lambda span: span["ts"])
         end = max(span["ts"] + span["dur"] for span in spans) / 1e6  # all since the worker was opened
         # What comes after the last step is counted as if it came before the first.
         phases = {"spark": total - end, "rows": first["ts"] / 1e6, "step": first["dur"] / 1e6}
-        return {"samplesPerSecond": 1 / sum(phases.values()), "phases": phases, "fitSeconds": total}
+        read = sum(epochs[0]["rowsAtStart"] for epochs in summary.workerHistory) / summary.history[0]["samples"]
+        return {"samplesPerSecond": 1 / sum(phases.values()), "phases": phases, "readShare": read}
 
     answer(spark, f"Spark {spark.version}, {options.workers} workers, batches of {options.batch}", run)
 

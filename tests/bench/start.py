@@ -19,6 +19,7 @@ from bloomery import Sequential, layers
 HERE = Path(__file__).parent
 WORKERS = 2
 TIMES_PEER = 2.0
+READ_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def measure(options: argparse.Namespace, name: str) -> dict:
         runners = [stack.enter_context(runner) for runner in (ours, peer)]
         alternate(runners, options.blocks, 0, 0)
         cell = report.cell(f"first step, {name}", ours, [report.Goal(peer, TIMES_PEER)], [], 0)
-        return {**cell, "phases": {runner.name: runner.phases() for runner in runners}}
+        return {**cell, "phases": {runner.name: runner.phases() for runner in runners}, "read": ours.last["readShare"]}
 
 
 def lines(cell: dict) -> str:
@@ -82,4 +83,5 @@ def lines(cell: dict) -> str:
     for name, phases in cell["phases"].items():
         parts = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in phases.items())
         text.append(f"  {name:<22}{sum(phases.values()):8.2f} s ±{cell['results'][name]['spread']:4.0%}  {parts}")
+    text.append(f"  rows taken in before it: {cell['read']:.1%}, target below {READ_SHARE:.0%}")
     return "\n".join(text)

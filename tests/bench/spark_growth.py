@@ -1,0 +1,68 @@
+"""One fit with a budget for rows, in a process of its own: prints its time per row and how much memory it took as a
+line of JSON."""
+
+import argparse
+import json
+import threading
+import time
+from pathlib import Path
+
+from spark_session import session
+
+from bloomery import NeuralNetClassifier, Sequential, layers
+
+EPOCHS = 2
+HEAP = "1g"
+
+
+class Watch(threading.Thread):
+    """The largest anonymous memory of a process while it runs."""
+
+    def __init__(self, process: int) -> None:
+        super().__init__(daemon=True)
+        self.status = Path(f"/proc/{process}/status")
+        self.peak = 0
+
+    def now(self) -> int:
+        (line,) = (line for line in self.status.read_text().splitlines() if line.startswith("RssAnon:"))
+        return 1024 * int(line.split()[1])
+
+    def run(self) -> None:
+        while True:
+            self.peak = max(self.peak, self.now())
+            time.sleep(0.02)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--features", type=int, required=True)
+    parser.add_argument("--memory", type=int, required=True)
+    parser.add_argument("--path", required=True)
+    options = parser.parse_args()
+    # All of the heap from the beginning: what grows is not the JVM's garbage.
+    java = f"-Xms{HEAP} -XX:+AlwaysPreTouch"
+    settings = {"spark.driver.memory": HEAP, "spark.bloomery.input.path": options.path}
+    spark = session(1, java, **settings)
+    data = spark.read.parquet(options.data)
+    rows = data.count()
+    network = Sequential(
+        layers.Input(options.features), layers.Dense(64, activation="relu"), layers.Dense(2, activation="softmax")
+    )
+    estimator = NeuralNetClassifier(
+        network=network,
+        featuresCol="features",
+        batchSize=1024,
+        epochs=EPOCHS,
+        dataMemory=options.memory,
+        verbose=0,
+    )
+    watch = Watch(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
+    before = watch.now()
+    watch.start()
+    epochs = estimator.fit(data).summary.history
+    seconds = [epoch["seconds"] for epoch in epochs]
+    print(json.dumps({"rows": rows, "seconds": seconds, "peakBytes": watch.peak, "before": before}))
+
+
+main()

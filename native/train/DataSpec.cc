@@ -47,6 +47,10 @@ std::optional<std::string> whyRowsLoadFirst(const TaskSpec& task) {
     return "means for nulls and learnt vocabularies are known when all rows are there; give a vocabulary, or another "
            "rule for nulls";
   }
+  if (auto measured = task.graph.measuredNodes(); !measured.empty()) {
+    return message("layer '", task.graph.nodes()[measured[0]].name,
+                   "' (Normalization) takes mean and variance from all rows; give it both");
+  }
   return std::nullopt;
 }
 

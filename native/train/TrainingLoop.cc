@@ -7,6 +7,7 @@
 #include "base/Error.h"
 #include "base/Random.h"
 #include "optim/Gradients.h"
+#include "train/InputStatistics.h"
 #include "train/LateColumns.h"
 
 namespace bloomery::train {
@@ -132,6 +133,7 @@ void TrainingLoop::awaitAllRows() {
     context_.communicator.allreduce(std::span(&missing, 1), timeout_);
   } while (missing > 0);
   settleColumns(context_.task.columns, context_.communicator, timeout_);
+  measureInputs(context_, timeout_, patience_);
   countRows();
 }
 

@@ -37,6 +37,7 @@ struct LoopContext {
   StepRowsOfEpoch stepRows;        // empty: by the task's seed and shuffle
   StepProfile* profile = nullptr;  // to be filled, or null
   Log* log = nullptr;              // for warnings, or null
+  bool keepsStatistics = false;    // the parameters came with those of Normalization layers
 };
 
 // Synchronised statistics, in the middle of a pass, while the comm thread is idle.

@@ -149,12 +149,19 @@ struct LoadsFirst {
   const char* name;
   const char* training;
   const char* why;  // nullptr: streams
+  std::string network = smallNetwork();
 };
+
+// The small network with this behind its Input.
+std::string networkWith(const std::string& layer) {
+  std::string network = smallNetwork();
+  return network.insert(network.find(R"({"kind": "Conv2D")"), layer + ", ");
+}
 
 class LoadsFirstTest : public testing::TestWithParam<LoadsFirst> {};
 
 TEST_P(LoadsFirstTest, describeSaysWhetherTrainingWaitsForAllRows) {
-  Json told = Json::parse(describe(taskJson(GetParam().training)));
+  Json told = Json::parse(describe(taskJson(GetParam().training, 0, 1, "", GetParam().network)));
   EXPECT_EQ(told.at("streams"), GetParam().why == nullptr);
   EXPECT_EQ(told.contains("loadsFirst"), GetParam().why != nullptr);
   if (GetParam().why != nullptr) {
@@ -163,7 +170,7 @@ TEST_P(LoadsFirstTest, describeSaysWhetherTrainingWaitsForAllRows) {
   }
   std::vector<WorkerRows> rows = {{idRange(0, 30)}};
   rows[0].beforeRow = [](size_t row) { pause(row == 29 ? 60 : 0); };
-  EXPECT_EQ(trainTogether(GetParam().training, rows)[0].samples.back(), 30);
+  EXPECT_EQ(trainTogether(GetParam().training, rows, GetParam().network)[0].samples.back(), 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -186,6 +193,11 @@ INSTANTIATE_TEST_SUITE_P(
                    R"({"optimizer": {"kind": "sgd", "learningRate": {"kind": "constant", "initialLearningRate": 0.1,
                       "warmupEpochs": 1}}})",
                    "counts epochs"},
+        LoadsFirst{"normalization", R"({"batchSize": 4})",
+                   "layer 'scaled' (Normalization) takes mean and variance from all",
+                   networkWith(R"({"kind": "Normalization", "name": "scaled"})")},
+        LoadsFirst{"normalizationGiven", R"({"batchSize": 4})", nullptr,
+                   networkWith(R"({"kind": "Normalization", "mean": 0.4, "variance": [0.2]})")},
         LoadsFirst{"passes", R"({"batchSize": 4, "backwardPassesPerStep": 2})", "backwardPassesPerStep"}),
     [](const auto& test) { return test.param.name; });
 

@@ -201,6 +201,36 @@ INSTANTIATE_TEST_SUITE_P(
         LoadsFirst{"passes", R"({"batchSize": 4, "backwardPassesPerStep": 2})", "backwardPassesPerStep"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(Streaming, schedulesOfEpochsStreamWhereTheirStepsAreKnown) {
+  auto training = [](const std::string& more) {
+    return message(R"({"epochs": 2, "batchSize": 4, "optimizer": {"kind": "sgd", "learningRate": {"kind": "cosine",
+                      "initialLearningRate": 0.1, "decayEpochs": 3}})",
+                   more, "}");
+  };
+  const std::string rowsAreKnown = R"(, "data": {"rowsOfWorkers": [30, 7]})";
+  std::vector<WorkerRows> rows = {{idRange(0, 30)}, {idRange(50, 7)}};
+  auto streams = [](const std::string& task, const std::string& sections) {
+    return Json::parse(describe(taskJson(task, 0, 2, sections))).at("streams").get<bool>();
+  };
+  EXPECT_FALSE(streams(training(""), ""));
+  EXPECT_FALSE(streams(training(R"(, "validationFraction": 0.2)"), rowsAreKnown));
+  auto loaded = trainTogether(training(""), rows)[0];
+  struct {
+    std::string more, sections;
+  } cases[] = {{R"(, "stepsPerEpoch": 8)", ""}, {"", rowsAreKnown}};
+  for (const auto& one : cases) {
+    EXPECT_TRUE(streams(training(one.more), one.sections));
+    auto streamed = trainTogether(training(one.more), rows, smallNetwork(), one.sections)[0];
+    EXPECT_EQ(streamed.lastEpoch.at("learningRate"), loaded.lastEpoch.at("learningRate"));
+    EXPECT_TRUE(streamed.log.empty());
+  }
+  auto wrong = trainTogether(training(R"(, "stepsPerEpoch": 5)"), rows)[0];
+  EXPECT_EQ(wrong.log,
+            std::vector<std::string>{"Steps of an epoch are 8, not the 5 that stepsPerEpoch says: the learning "
+                                     "rate's schedule counts the latter"});
+  EXPECT_LT(wrong.lastEpoch.at("learningRate"), loaded.lastEpoch.at("learningRate"));
+}
+
 TEST(Streaming, theBufferMustHoldRows) {
   try {
     TaskSpec::parse(taskJson("{}", 0, 1, R"(, "data": {"shuffleBuffer": 0})"));

@@ -64,6 +64,7 @@ class NeuralNetClassifier(
         batchSize: int | None = None,
         globalBatchSize: int | None = None,
         epochs: int | None = None,
+        stepsPerEpoch: int | None = None,
         seed: int | None = None,
         shuffle: bool | None = None,
         shuffleBuffer: int | None = None,
@@ -198,6 +199,10 @@ class NeuralNetClassifier(
     def setEpochs(self, value: int) -> Self:
         """How often every row is seen."""
         return self.setParams(epochs=value)
+
+    def setStepsPerEpoch(self, value: int) -> Self:
+        """Steps of an epoch, so that a schedule that counts epochs does not wait for all rows."""
+        return self.setParams(stepsPerEpoch=value)
 
     def setSeed(self, value: int) -> Self:
         """The seed of everything random."""

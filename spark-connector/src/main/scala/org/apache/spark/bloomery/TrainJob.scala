@@ -67,7 +67,7 @@ object TrainJob extends Logging {
       Slots.await(context, request.numWorkers, request.slotTimeout, text => line.foreach(_.say(text)))
       Using.resource(new Registered(channel)) { registered =>
         val spec = TrainSpec(
-          request.task,
+          KnownRows.addTo(request.task, input),
           request.numWorkers,
           request.connectTimeout,
           registered.name)

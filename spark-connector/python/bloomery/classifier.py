@@ -244,6 +244,17 @@ class NeuralNetClassifier(
         """0 is quiet, 1 shows progress on the driver's stderr."""
         return self.setParams(verbose=value)
 
+    def describe(self, dataset: DataFrame) -> str:
+        """What `fit` would do with this data, as text, without running a job: print it.
+
+        Which way the rows come and to which worker, what becomes of each column, when the first step is, memory,
+        threads, and whether a repeated fit gives the same bits.
+        """
+        assert self._java_obj is not None
+        self._transfer_params_to_java()
+        with translated():
+            return str(self._java_obj.describe(dataset._jdf))
+
     def fitOnParquet(self, path: str) -> NeuralNetClassificationModel:
         """Fits on all rows of a Parquet file or folder, of any file system that Spark knows."""
         assert self._java_obj is not None

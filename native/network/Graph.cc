@@ -30,6 +30,15 @@ bool Graph::synchronizesStatistics() const {
   });
 }
 
+std::vector<size_t> Graph::measuredNodes() const {
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    auto* normalization = std::get_if<Normalization>(&nodes_[i].layer);
+    if (normalization != nullptr && normalization->measuresRows()) indices.push_back(i);
+  }
+  return indices;
+}
+
 void Graph::checkBatchSize(int64_t batchSize) const {
   for (const Node& node : nodes_) {
     if (batchSize <= kMaxBatchValues / node.output.numElements()) continue;

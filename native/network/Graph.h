@@ -53,6 +53,8 @@ class Graph {
 
   // A layer's statistics span the batches of all workers.
   bool synchronizesStatistics() const;
+  // The Normalization layers, each directly behind an Input, whose statistics the rows of training tell.
+  std::vector<size_t> measuredNodes() const;
 
   // A ResourceError that names the layer whose output for so many rows is more than kernels can count.
   void checkBatchSize(int64_t batchSize) const;

@@ -227,6 +227,7 @@ class GraphReader {
           message("Shapes do not fit: layer '", node.name, "' (", node.kind, ")", after, ": ", error.what()));
     }
     checkFlops(node);
+    checkStatistics(node);
     if (sharedWith.empty()) {
       node.numParameters = table.parameters().size() - node.firstParameter;
       checkParameterNames(node);
@@ -242,6 +243,17 @@ class GraphReader {
     if (flops <= kMaxFlops) return;
     throw UserError(message("Layer '", node.name, "' (", node.kind,
                             ") needs too many operations for one sample: ", flops, ", at most ", kMaxFlops));
+  }
+
+  // Rows tell the statistics of what enters the network; further in they would change while it learns.
+  void checkStatistics(const Node& node) const {
+    auto* normalization = std::get_if<Normalization>(&node.layer);
+    if (normalization == nullptr || !normalization->measuresRows()) return;
+    const Node& before = graph_.nodes_[node.inputs[0]];
+    if (std::holds_alternative<Input>(before.layer)) return;
+    throw UserError(message("Layer '", node.name, "' (Normalization) takes its statistics from the rows only directly ",
+                            "behind an Input: found behind '", before.name, "' (", before.kind,
+                            "), move it there, or give it mean and variance"));
   }
 
   // A name may look like part of another: the parameters of 'a/backward' and of a bidirectional layer 'a'.
@@ -265,8 +277,8 @@ class GraphReader {
     for (size_t i = 0; fits && i < own.parameters().size(); ++i) {
       fits = graph_.parameters_.parameters()[owner->firstParameter + i].shape == own.parameters()[i].shape;
     }
-    if (std::holds_alternative<BatchNormalization>(node.layer)) {
-      throw UserError(message("Layer '", node.name, "' (BatchNormalization) cannot share the parameters of '", name,
+    if (std::holds_alternative<BatchNormalization>(node.layer) || std::holds_alternative<Normalization>(node.layer)) {
+      throw UserError(message("Layer '", node.name, "' (", node.kind, ") cannot share the parameters of '", name,
                               "': its statistics belong to one place of the network, add a layer of its own"));
     }
     if (!fits) {

@@ -1,6 +1,8 @@
 // The options of each layer kind as JSON.
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "base/Error.h"
@@ -177,6 +179,38 @@ Layer readLayerNormalization(JsonReader& options) {
   return layer;
 }
 
+// A number, or a list of them.
+std::vector<float> readStatistic(JsonReader& options, const std::string& key, float smallest) {
+  const Json& json = options.value(key);
+  std::vector<float> values;
+  for (const Json& one : json.is_array() ? json : Json::array({json})) {
+    double value = one.is_number() ? one.get<double>() : std::numeric_limits<double>::quiet_NaN();
+    if (!(std::abs(value) <= std::numeric_limits<float>::max() && value >= smallest)) {
+      throw UserError(message("Wrong ", key, ": ", one.dump(), ", wanted a number within float32",
+                              smallest < 0 ? "" : " from 0", " or a list of them, in ", options.where()));
+    }
+    values.push_back(static_cast<float>(value));
+  }
+  if (values.empty()) throw UserError(message("List is empty: ", key, ", in ", options.where()));
+  return values;
+}
+
+Layer readNormalization(JsonReader& options) {
+  Normalization layer;
+  if (options.has("axis")) {
+    bool listed = options.value("axis").is_array();
+    layer.axes = listed ? options.integers("axis") : std::vector{options.integer("axis")};
+  }
+  bool hasMean = options.has("mean");
+  if (hasMean != options.has("variance")) {
+    throw UserError(message("Only one of mean and variance is given: give both, or none, in ", options.where()));
+  }
+  if (!hasMean) return layer;
+  layer.mean = readStatistic(options, "mean", std::numeric_limits<float>::lowest());
+  layer.variance = readStatistic(options, "variance", 0.0f);
+  return layer;
+}
+
 Layer readDropout(JsonReader& options) {
   Dropout layer{options.number("rate")};
   if (!(layer.rate >= 0.0 && static_cast<float>(layer.rate) < 1.0f)) {
@@ -294,6 +328,7 @@ const std::map<std::string, Reader>& readers() {
       {"GlobalAveragePool2D", [](JsonReader&) -> Layer { return Pooling{false, 2, true}; }},
       {"BatchNormalization", readBatchNormalization},
       {"LayerNormalization", readLayerNormalization},
+      {"Normalization", readNormalization},
       {"Dropout", readDropout},
       {"Flatten", [](JsonReader&) -> Layer { return Flatten{}; }},
       {"Reshape", readReshape},

@@ -1,6 +1,7 @@
 // What each layer kind makes of its input shapes, and the parameters it learns.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/Error.h"
 #include "network/Layers.h"
@@ -118,6 +119,34 @@ Shape declareLayer(BatchNormalization& layer, const std::string& name, Inputs in
 Shape declareLayer(LayerNormalization& layer, const std::string& name, Inputs inputs, ParameterTable& parameters) {
   addScaleAndCenter(layer.scale, layer.center, name, inputs[0].extents().back(), parameters);
   return inputs[0];
+}
+
+// Keras takes any axes; these are the last ones, for which a row is a whole number of statistics one after the other.
+Shape declareLayer(Normalization& layer, const std::string& name, Inputs inputs, ParameterTable& parameters) {
+  const Shape& input = inputs[0];
+  int64_t rank = static_cast<int64_t>(input.rank());
+  std::set<int64_t> axes;
+  for (int64_t axis : layer.axes) axes.insert(axis < 0 ? axis + rank + 1 : axis);
+  int64_t count = static_cast<int64_t>(axes.size()), first = rank + 1 - count;
+  if (count > 0 && (first < 1 || *axes.begin() != first || *axes.rbegin() != rank)) {
+    throw UserError(message("axis ", Shape(layer.axes).toString(),
+                            " is not among those that it can have: -1, the last of ", input.toString(),
+                            ", or several up to the last, without the batch, or [] for none"));
+  }
+  const std::vector<int64_t>& extents = input.extents();
+  Shape shape = count == 0 ? Shape{1} : Shape(std::vector<int64_t>(extents.end() - count, extents.end()));
+  layer.size = shape.numElements();
+  auto statistic = [&](const char* what, std::vector<float>& given, Initializer initializer) {
+    if (given.size() == 1) given.resize(static_cast<size_t>(layer.size), given[0]);
+    if (!given.empty() && given.size() != static_cast<size_t>(layer.size)) {
+      throw UserError(message(what, " has ", given.size(), " values, wanted one, or ", layer.size));
+    }
+    parameters.add(
+        {.name = name + "/" + what, .shape = shape, .initializer = initializer, .trainable = false, .values = given});
+  };
+  statistic("mean", layer.mean, Initializer::kZeros);
+  statistic("variance", layer.variance, Initializer::kOnes);
+  return input;
 }
 
 Shape declareLayer(Dropout&, const std::string&, Inputs inputs, ParameterTable&) { return inputs[0]; }
@@ -282,7 +311,7 @@ bool keepsSteps(const Layer& layer) {
   return std::holds_alternative<Dropout>(layer) || std::holds_alternative<Activation>(layer) ||
          std::holds_alternative<Rescaling>(layer) || std::holds_alternative<Dense>(layer) ||
          std::holds_alternative<BatchNormalization>(layer) || std::holds_alternative<LayerNormalization>(layer) ||
-         std::holds_alternative<Merge>(layer);
+         std::holds_alternative<Normalization>(layer) || std::holds_alternative<Merge>(layer);
 }
 
 int64_t flopsOf(const Layer& layer, const Shape& input, const Shape& output) {

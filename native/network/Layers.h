@@ -82,6 +82,16 @@ struct LayerNormalization {
   bool scale = true;
 };
 
+// Each feature by a mean and variance that do not change: given, or those of the rows of training. Both are parameters
+// that are not trained.
+struct Normalization {
+  std::vector<int64_t> axes = {-1};  // that have a mean for each index; the batch is axis 0, as in Keras
+  int64_t size = 1;                  // statistics, which repeat over the values of a row; known once it is declared
+  std::vector<float> mean = {}, variance = {};  // empty: the rows of training tell
+
+  bool measuresRows() const { return mean.empty(); }
+};
+
 struct Dropout {
   double rate = 0.0;
 };
@@ -148,8 +158,9 @@ struct Merge {
   How how = How::kAdd;
 };
 
-using Layer = std::variant<Input, Convolution, Pooling, BatchNormalization, LayerNormalization, Dropout, Flatten,
-                           Reshape, ZeroPadding, Rescaling, Dense, Activation, Embedding, Recurrent, Merge>;
+using Layer =
+    std::variant<Input, Convolution, Pooling, BatchNormalization, LayerNormalization, Dropout, Flatten, Reshape,
+                 ZeroPadding, Rescaling, Dense, Activation, Embedding, Recurrent, Merge, Normalization>;
 
 // Padding before and after along one axis, as TensorFlow and Keras place it.
 struct AxisPadding {

@@ -99,6 +99,10 @@ Initializer initializerOf(const std::string& name) {
 }
 
 void initialize(const Parameter& parameter, uint64_t seed, std::span<float> values) {
+  if (!parameter.values.empty()) {
+    std::copy(parameter.values.begin(), parameter.values.end(), values.begin());
+    return;
+  }
   uint64_t key = mixKey(mixKey(seed, "initializer"), parameter.name);
   double fanIn = static_cast<double>(parameter.fanIn), fanOut = static_cast<double>(parameter.fanOut);
   switch (parameter.initializer) {

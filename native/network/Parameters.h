@@ -46,6 +46,7 @@ struct Parameter {
   // Of a running statistic: in place of a gradient the plan gives the batch's statistic, and
   // the parameter follows it: momentum * old + (1 - momentum) * new.
   std::optional<double> runningMomentum = {};
+  std::vector<float> values = {};  // to start with, instead of the initializer's
 };
 
 // Fills one parameter; the values depend on (seed, name) only.

@@ -93,7 +93,7 @@ Json describe(const Graph& graph) {
                       {"rowBytes", input.shape.numElements() * static_cast<int64_t>(sizeOf(input.dtype))}});
   }
   for (const Output& output : graph.outputs()) {
-    outputs.push_back({{"name", output.name}, {"shape", output.shape.extents()}});
+    outputs.push_back({{"name", output.name}, {"shape", output.shape.extents()}, {"tail", nameOf(output.tail)}});
     if (output.shape.rank() == 1) outputs.back()["classes"] = output.shape[0];
   }
   return {{"layers", layers},

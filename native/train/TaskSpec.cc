@@ -113,6 +113,7 @@ TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
   spec.backwardPassesPerStep = positive(reader.integer("backwardPassesPerStep", spec.backwardPassesPerStep),
                                         "backwardPassesPerStep", kMaxBatchSize);
   spec.epochs = positive(reader.integer("epochs", spec.epochs), "epochs");
+  if (reader.has("stepsPerEpoch")) spec.stepsPerEpoch = positive(reader.integer("stepsPerEpoch"), "stepsPerEpoch");
   spec.seed = static_cast<uint64_t>(reader.integer("seed", 0));
   spec.shuffle = reader.boolean("shuffle", spec.shuffle);
   spec.validationFraction = reader.number("validationFraction", spec.validationFraction);
@@ -135,6 +136,7 @@ Json TrainSpec::toJson() const {
   }
   json["backwardPassesPerStep"] = backwardPassesPerStep;
   json["epochs"] = epochs;
+  if (stepsPerEpoch) json["stepsPerEpoch"] = *stepsPerEpoch;
   json["seed"] = static_cast<int64_t>(seed);
   json["shuffle"] = shuffle;
   json["validationFraction"] = validationFraction;
@@ -148,6 +150,11 @@ int64_t TrainSpec::batchSizeOf(int rank, int size) const {
                             ", workers: ", size, ", give each worker at least one row"));
   }
   return *globalBatchSize / size + (rank < *globalBatchSize % size ? 1 : 0);
+}
+
+int64_t TrainSpec::stepsOf(int64_t rows, int rank, int size) const {
+  int64_t rowsOfStep = batchSizeOf(rank, size) * backwardPassesPerStep;
+  return rows / rowsOfStep + (rows % rowsOfStep > 0 ? 1 : 0);
 }
 
 WorkerSpec WorkerSpec::fromJson(const Json& json) {

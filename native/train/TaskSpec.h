@@ -23,6 +23,7 @@ struct TrainSpec {
   std::optional<int64_t> globalBatchSize;  // instead: rows of a step on all workers together
   int64_t backwardPassesPerStep = 1;       // batches of a worker whose gradients make one update
   int64_t epochs = 1;
+  std::optional<int64_t> stepsPerEpoch;  // for schedules that count epochs, before all rows have come
   uint64_t seed = 0;
   bool shuffle = true;
   double validationFraction = 0;  // of the rows: evaluated after each epoch instead of trained on
@@ -31,6 +32,8 @@ struct TrainSpec {
   Json toJson() const;
   // The global batch divides as evenly as it can; the first ranks take the rest.
   int64_t batchSizeOf(int rank, int size) const;
+  // Of an epoch with so many rows of this worker.
+  int64_t stepsOf(int64_t rows, int rank, int size) const;
 };
 
 struct WorkerSpec {

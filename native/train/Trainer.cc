@@ -31,7 +31,8 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
       trainingRows_(task_.rowFormat(), space_.get()),
       validationRows_(task_.rowFormat(), space_.get()),
       ingest_(trainingColumns(task_), task_.targetRules(), &trainingRows_, &validationRows_),
-      progress_(task_.training.epochs, metricNames(task_.training.heads)) {
+      progress_(task_.training.epochs, metricNames(task_.training.heads)),
+      restored_(!initialWeights.empty()) {
   if (initialWeights.empty()) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
   } else {
@@ -71,7 +72,7 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
     setComputeThreads(task_.worker.threads);
     treatTinyNumbersAsZero();
     TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
-                       trace_, stepRows, profile_, &log_});
+                       trace_, stepRows, profile_, &log_, restored_});
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);

@@ -60,6 +60,7 @@ class Trainer {
   Trace trace_;
   Progress progress_;
   Trace::Clock::time_point lastIngest_ = Trace::Clock::now();  // for the ingesting thread
+  bool restored_;                                              // began with weights that were given
   StepProfile* profile_ = nullptr;
   std::unique_ptr<comm::GlooConnector> connector_;
   std::unique_ptr<comm::Communicator> communicator_;

@@ -7,6 +7,7 @@
 #include "base/Error.h"
 #include "base/Random.h"
 #include "optim/Gradients.h"
+#include "train/InputStatistics.h"
 #include "train/LateColumns.h"
 
 namespace bloomery::train {
@@ -113,7 +114,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       own_(objective_.numOutputs()),
       ones_(objective_.numOutputs(), 1.0),
       noInputs_(context_.task.graph.inputs().size(), nullptr),
-      warnedOf_(objective_.numOutputs(), false) {
+      warnedOf_(objective_.numOutputs(), false),
+      stepsPerEpoch_(knownStepsPerEpoch(context_.task).value_or(1)) {
   if (context_.profile != nullptr && context_.profile->tracesLayers) context_.profile->plan.trace = &context_.trace;
   const auto& parameters = context_.task.graph.parameters().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -132,6 +134,7 @@ void TrainingLoop::awaitAllRows() {
     context_.communicator.allreduce(std::span(&missing, 1), timeout_);
   } while (missing > 0);
   settleColumns(context_.task.columns, context_.communicator, timeout_);
+  measureInputs(context_, timeout_, patience_);
   countRows();
 }
 
@@ -148,11 +151,21 @@ void TrainingLoop::countRows() {
     throw UserError(message("Schedule reduce_on_plateau watches validation_loss, but no row is for validation by ",
                             validationRule(context_.task), ": choose some, or set monitor to \"loss\""));
   }
-  int64_t rowsOfStep = batchSize_ * passes_;
-  int64_t mySteps = (context_.trainingRows.numRows() + rowsOfStep - 1) / rowsOfStep;
+  int64_t mySteps = context_.task.training.stepsOf(context_.trainingRows.numRows(), context_.task.worker.rank,
+                                                   context_.task.worker.size);
   auto steps = context_.communicator.allgather(static_cast<uint64_t>(mySteps), timeout_);
-  stepsPerEpoch_ = static_cast<int64_t>(*std::max_element(steps.begin(), steps.end()));
-  context_.progress.stepsPerEpoch(stepsPerEpoch_);
+  int64_t counted = static_cast<int64_t>(*std::max_element(steps.begin(), steps.end()));
+  context_.progress.stepsPerEpoch(counted);
+  takeSteps(counted);
+}
+
+// A number that was told holds to the end, so that a rate depends on the number of its step alone.
+void TrainingLoop::takeSteps(int64_t counted) {
+  std::optional<int64_t> told = knownStepsPerEpoch(context_.task);
+  stepsPerEpoch_ = told.value_or(counted);
+  if (stepsPerEpoch_ == counted || context_.log == nullptr || context_.communicator.rank() != 0) return;
+  context_.log->line(message("Steps of an epoch are ", counted, ", not the ", stepsPerEpoch_,
+                             " that stepsPerEpoch says: the learning rate's schedule counts the latter"));
 }
 
 int64_t TrainingLoop::sumOverWorkers(int64_t value) {

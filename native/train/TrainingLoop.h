@@ -37,6 +37,7 @@ struct LoopContext {
   StepRowsOfEpoch stepRows;        // empty: by the task's seed and shuffle
   StepProfile* profile = nullptr;  // to be filled, or null
   Log* log = nullptr;              // for warnings, or null
+  bool keepsStatistics = false;    // the parameters came with those of Normalization layers
 };
 
 // Synchronised statistics, in the middle of a pass, while the comm thread is idle.
@@ -64,6 +65,7 @@ class TrainingLoop {
   void awaitAllRows();
   // What is known once all rows of all workers are there.
   void countRows();
+  void takeSteps(int64_t counted);
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
   // The header of this worker's next batch: nullptr when it has run out, nothing when it is not there yet.
@@ -129,9 +131,9 @@ class TrainingLoop {
   };
   std::vector<Statistic> statistics_;
   std::vector<bool> warnedOf_;  // by output
-  int64_t stepsPerEpoch_ = 1;
-  double learningRate_ = 0;  // of the last step
-  double penalties_ = 0;     // of the epoch: regularisation loss times rows
+  int64_t stepsPerEpoch_;       // as the schedule counts them
+  double learningRate_ = 0;     // of the last step
+  double penalties_ = 0;        // of the epoch: regularisation loss times rows
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
   // Of the epoch.

@@ -203,6 +203,7 @@ LAYER_CASES = [
     ("shared", [5], [dense(5, "tanh", name="a"), dense(5, name="b", sharedWith="a"), dense(3)]),
     *((name, [6], [dense(8), function(name), dense(3)])
       for name in ("leaky_relu", "elu", "gelu", "silu", "sigmoid", "tanh", "softplus")),
+    ("normalization", [4, 3], [layer("Normalization"), dense(5, "relu"), *HEAD]),
 ]  # fmt: skip
 
 
@@ -218,7 +219,10 @@ def write_layers():
         for name, (mean, variance) in forward(case, parameters)[1].items():
             parameters[name + "/moving_mean"].grad = mean.detach()
             parameters[name + "/moving_variance"].grad = variance.detach()
-        case["gradients"] = {key: listed(value.grad) for key, value in parameters.items()}
+        case["gradients"] = {
+            key: listed(torch.zeros_like(value) if value.grad is None else value.grad)  # not trained
+            for key, value in parameters.items()
+        }
         cases.append(case)
     save("layers.json", {"cases": cases})
 

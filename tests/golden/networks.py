@@ -22,7 +22,8 @@ from bloomery.regularizers import L1, L1L2, L2  # noqa: E402
 def every_kind() -> Network:
     """A network that makes sense to the engine only; the Scala one is in tests/spark/scala/.../EveryKind.scala."""
     image = L.Input(8, 8, 4, dtype="uint8", scale=0.5, name="image")
-    x = L.ZeroPadding2D(((1, 0), (0, 1)))(L.Rescaling(2.0, 0.25)(image))
+    x = L.Normalization([-1], mean=[0.5, 1.0, 1.5, 2.0], variance=[0.25, 1.0, 4.0, 9.0])(image)
+    x = L.ZeroPadding2D(((1, 0), (0, 1)))(L.Rescaling(2.0, 0.25)(x))
     x = L.Conv2D(
         8,
         (3, 2),

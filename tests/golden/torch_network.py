@@ -87,6 +87,10 @@ class TorchNetwork:
         if kind == "LayerNormalization":
             gamma, beta = self.scale_and_center(layer, name, x.shape[-1])
             return F.layer_norm(x, x.shape[-1:], gamma, beta, layer.get("epsilon", 1e-3))
+        if kind == "Normalization":
+            mean = self.parameter(name + "/mean", [x.shape[-1]], "zeros").detach()
+            variance = self.parameter(name + "/variance", [x.shape[-1]], "ones").detach()
+            return (x - mean) / variance.sqrt()
         if kind == "Dropout":
             return x if self.dropout is None else x * self.dropout(layer, x[0].numel()).reshape(x.shape)
         if kind == "Flatten":

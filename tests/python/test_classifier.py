@@ -254,3 +254,18 @@ def test_fit_on_parquet_reads_the_files_itself(spark, blobs, tmp_path):
     with pytest.raises(bloomery.UserError, match="featuresCol names a column that is not there: points"):
         classifier(featuresCol="points").fitOnParquet(path)
     assert live_resources(spark) == {}
+
+
+def test_describe_tells_what_fit_would_do(spark, blobs):
+    text = classifier(validationIndicatorCol="held", stepsPerEpoch=15).describe(blobs)
+    assert text.startswith("Training    5 epochs on 2 workers, batches of 16 rows on each worker, 131 parameters\n")
+    assert "label (int): label, one of 3 classes\n" in text
+    assert "\nFirst step  while rows still come: the first epoch draws from a buffer of 2048 rows\n" in text
+    with pytest.raises(bloomery.UserError, match="labelCol names a column that is not there: lable"):
+        classifier(labelCol="lable").describe(blobs)
+
+
+def test_a_plateau_of_validation_needs_validation_rows_before_any_job(spark, blobs):
+    watching = optimizers.Adam(schedules.ReduceOnPlateau(0.01))
+    with pytest.raises(bloomery.UserError, match="watches validation_loss, but no rows are for validation"):
+        NeuralNetClassifier(network=small_network(), optimizer=watching, verbose=0).fit(blobs)

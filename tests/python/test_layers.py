@@ -2,6 +2,7 @@
 
 import json
 
+import numpy
 import pytest
 
 from bloomery import Network, Sequential, zoo
@@ -51,6 +52,11 @@ def test_layer_writes_only_what_was_given():
         (L.Dropout(0.25), {"kind": "Dropout", "rate": 0.25}),
         (L.Flatten(name="flat"), {"kind": "Flatten", "name": "flat"}),
         (L.Dense(10, "softmax"), {"kind": "Dense", "units": 10, "activation": "softmax"}),
+        (L.Normalization(), {"kind": "Normalization", "axis": -1}),
+        (
+            L.Normalization(None, mean=numpy.array([1.5, 2.0]), variance=numpy.float32(0.5)),
+            {"kind": "Normalization", "axis": [], "mean": [1.5, 2.0], "variance": 0.5},
+        ),
         (L.Activation("relu"), {"kind": "Activation", "function": "relu"}),
         (L.ReLU(), {"kind": "ReLU"}),
         (L.Softmax(), {"kind": "Softmax"}),

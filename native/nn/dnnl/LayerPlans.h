@@ -37,6 +37,7 @@ Edge planLayer(const network::Convolution& layer, const Site& site, PlanBuilder&
 Edge planLayer(const network::Pooling& layer, const Site& site, PlanBuilder& builder);
 Edge planLayer(const network::BatchNormalization& layer, const Site& site, PlanBuilder& builder);
 Edge planLayer(const network::LayerNormalization& layer, const Site& site, PlanBuilder& builder);
+Edge planLayer(const network::Normalization& layer, const Site& site, PlanBuilder& builder);
 Edge planLayer(const network::Dropout& layer, const Site& site, PlanBuilder& builder);
 Edge planLayer(const network::Flatten& layer, const Site& site, PlanBuilder& builder);
 Edge planLayer(const network::Reshape& layer, const Site& site, PlanBuilder& builder);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "nn/reference/Layers.h"
@@ -151,6 +152,33 @@ void backward(const network::LayerNormalization& layer, const Site& site) {
     Moments moments = momentsOf(site.input, group);
     auto gradient = Normalized<network::LayerNormalization>{layer, site}.gradients(group, moments, 0, true);
     backwardThroughMoments(site, group, moments, layer.epsilon, gradient);
+  }
+}
+
+namespace {
+
+// What has no variance is divided by 1.
+double deviationOf(const Site& site, int64_t element) {
+  float variance = site.parameters[1].data[element];
+  return variance < std::numeric_limits<float>::min() ? 1.0 : std::sqrt(double{variance});
+}
+
+}  // namespace
+
+void forward(const network::Normalization& layer, const Site& site) {
+  int64_t size = site.batch * site.node.input.numElements();
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t element = i % layer.size;
+    double mean = site.parameters[0].data[element];
+    site.output[i] = static_cast<float>((site.input[i] - mean) / deviationOf(site, element));
+  }
+}
+
+void backward(const network::Normalization& layer, const Site& site) {
+  int64_t size = site.batch * site.node.input.numElements();
+  clearGradients(site);
+  for (int64_t i = 0; i < size; ++i) {
+    site.inputGradient[i] = static_cast<float>(site.outputGradient[i] / deviationOf(site, i % layer.size));
   }
 }
 

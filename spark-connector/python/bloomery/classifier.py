@@ -64,6 +64,7 @@ class NeuralNetClassifier(
         batchSize: int | None = None,
         globalBatchSize: int | None = None,
         epochs: int | None = None,
+        stepsPerEpoch: int | None = None,
         seed: int | None = None,
         shuffle: bool | None = None,
         shuffleBuffer: int | None = None,
@@ -199,6 +200,10 @@ class NeuralNetClassifier(
         """How often every row is seen."""
         return self.setParams(epochs=value)
 
+    def setStepsPerEpoch(self, value: int) -> Self:
+        """Steps of an epoch, so that a schedule that counts epochs does not wait for all rows."""
+        return self.setParams(stepsPerEpoch=value)
+
     def setSeed(self, value: int) -> Self:
         """The seed of everything random."""
         return self.setParams(seed=value)
@@ -238,6 +243,17 @@ class NeuralNetClassifier(
     def setVerbose(self, value: int) -> Self:
         """0 is quiet, 1 shows progress on the driver's stderr."""
         return self.setParams(verbose=value)
+
+    def describe(self, dataset: DataFrame) -> str:
+        """What `fit` would do with this data, as text, without running a job: print it.
+
+        Which way the rows come and to which worker, what becomes of each column, when the first step is, memory,
+        threads, and whether a repeated fit gives the same bits.
+        """
+        assert self._java_obj is not None
+        self._transfer_params_to_java()
+        with translated():
+            return str(self._java_obj.describe(dataset._jdf))
 
     def fitOnParquet(self, path: str) -> NeuralNetClassificationModel:
         """Fits on all rows of a Parquet file or folder, of any file system that Spark knows."""

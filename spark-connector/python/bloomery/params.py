@@ -169,6 +169,12 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
         _owner, "globalBatchSize", "rows per step over all workers; set this or batchSize", TypeConverters.toInt
     )
     epochs: Param[int] = Param(_owner, "epochs", "how often every row is seen", TypeConverters.toInt)
+    stepsPerEpoch: Param[int] = Param(
+        _owner,
+        "stepsPerEpoch",
+        "steps of an epoch, so that a schedule that counts epochs does not wait for all rows",
+        TypeConverters.toInt,
+    )
     seed: Param[int] = Param(
         _owner, "seed", "of initial weights, order of rows and dropout: same seed, same bits", TypeConverters.toInt
     )
@@ -272,6 +278,10 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getEpochs(self) -> int:
         """How often every row is seen."""
         return self.getOrDefault(self.epochs)
+
+    def getStepsPerEpoch(self) -> int:
+        """Steps of an epoch, as a schedule that counts epochs takes them."""
+        return self.getOrDefault(self.stepsPerEpoch)
 
     def getSeed(self) -> int:
         """The seed of everything random."""

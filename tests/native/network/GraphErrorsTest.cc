@@ -86,6 +86,31 @@ TEST(GraphErrors, wrongLayers) {
        "hold the 4 values of (4,)"},
       {R"({"kind": "BatchNormalization", "momentum": 1})",
        "Outside 0 <= momentum < 1: 1, in layer 'batch_normalization' (BatchNormalization)"},
+      {R"({"kind": "Dense", "units": 3}, {"kind": "Normalization"})",
+       "Layer 'normalization' (Normalization) takes its statistics from the rows only directly behind an Input: found "
+       "behind 'dense' (Dense), move it there, or give it mean and variance"},
+      {R"({"kind": "Normalization", "mean": 1})",
+       "Only one of mean and variance is given: give both, or none, in layer 'normalization' (Normalization)"},
+      {R"({"kind": "Normalization", "mean": [1, "a"], "variance": 1})",
+       R"(Wrong mean: "a", wanted a number within float32 or a list of them, in layer 'normalization' (Normalization))"},
+      {R"({"kind": "Normalization", "mean": 1, "variance": -0.5})",
+       "Wrong variance: -0.5, wanted a number within float32 from 0 or a list of them, in layer 'normalization' "
+       "(Normalization)"},
+      {R"({"kind": "Normalization", "mean": [], "variance": 1})",
+       "List is empty: mean, in layer 'normalization' (Normalization)"},
+      {R"({"kind": "Normalization", "mean": [1, 2, 3], "variance": 1})",
+       "Shapes do not fit: layer 'normalization' (Normalization) after layer 'input' with output (4,): mean has 3 "
+       "values, "
+       "wanted one, or 4"},
+      {R"({"kind": "Normalization", "axis": 0})",
+       "Shapes do not fit: layer 'normalization' (Normalization) after layer 'input' with output (4,): axis (0,) is "
+       "not "
+       "among those that it can have: -1, the last of (4,), or several up to the last, without the batch, or [] for "
+       "none"},
+      {R"({"kind": "Normalization", "name": "a"}, {"kind": "Normalization", "sharedWith": "a", "inputs": ["input"]})",
+       "Layer 'normalization' (Normalization) cannot share the parameters of 'a': its statistics belong to one place "
+       "of "
+       "the network, add a layer of its own"},
       {R"({"kind": "Dense", "name": "input", "units": 3})", "Two layers have the same name: input"},
       {R"({"kind": "Dense", "units": 3, "inputs": ["elsewhere"]})",
        "Unknown layer: elsewhere, known: dense, input, in inputs of layer 'dense'"},

@@ -119,6 +119,24 @@ TEST(Graph, defaultsAreKerass) {
   EXPECT_EQ(dense.activation, Function::kLinear);
 }
 
+TEST(Graph, normalizationKeepsItsStatisticsAsParametersThatAreNotTrained) {
+  Graph graph = graphOf(networkOf("[3, 5]", R"({"kind": "Normalization", "name": "rows"},
+      {"kind": "Normalization", "name": "places", "axis": [1, -1], "mean": 0.5, "variance": 4},
+      {"kind": "Normalization", "name": "all", "axis": [], "mean": [1], "variance": [2]})"));
+  EXPECT_EQ(graph.measuredNodes(), std::vector<size_t>{1});
+  EXPECT_EQ(graph.parameters().numTrainableValues(), 0);
+  const auto& parameters = graph.parameters().parameters();
+  EXPECT_EQ(parameters[0].name, "rows/mean");
+  EXPECT_EQ(parameters[1].shape, Shape{5});
+  EXPECT_EQ(parameters[2].shape, (Shape{3, 5}));
+  EXPECT_EQ(parameters[5].name, "all/variance");
+  EXPECT_EQ(parameters[5].shape, Shape{1});
+  Arena values(graph.parameters().layout());
+  graph.parameters().initialize(1, values);
+  EXPECT_EQ(values.view(graph.parameters().layout().find("places/variance")).data[14], 4.0f);
+  EXPECT_EQ(values.view(graph.parameters().layout().find("all/mean")).data[0], 1.0f);
+}
+
 TEST(Graph, optionsAreHonoured) {
   Graph graph = graphOf(R"({"layers": [{"kind": "Input", "shape": [9, 8, 2], "dtype": "int16", "scale": -0.5},
       {"kind": "Conv2D", "filters": 4, "kernelSize": 3, "strides": [2, 3], "padding": "same", "activation": "relu",

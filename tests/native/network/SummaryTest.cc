@@ -37,7 +37,7 @@ TEST(Summary, describesTheNetworkAsJson) {
             R"({"name":"conv2d","kind":"Conv2D","output":[26,26,32],"parameters":320,"flops":389376})");
   EXPECT_EQ(json.at("input").dump(),
             R"({"name":"input","shape":[28,28,1],"dtype":"uint8","scale":0.00392156862745098,"rowBytes":784})");
-  EXPECT_EQ(json.at("output").dump(), R"({"name":"dense_1","shape":[10],"classes":10})");
+  EXPECT_EQ(json.at("output").dump(), R"({"name":"dense_1","shape":[10],"tail":"softmax","classes":10})");
   EXPECT_EQ(json.at("inputs").size(), 1u);
   EXPECT_EQ(json.at("outputs").size(), 1u);
   EXPECT_EQ(json.at("summary"), summaryTable(graphOf(kMnistCnn)));
@@ -48,7 +48,7 @@ TEST(Summary, describesTheNetworkAsJson) {
 
 TEST(Summary, anOutputThatIsNoVectorHasNoClasses) {
   Json json = describe(graphOf(networkOf("[4, 4, 1]", R"({"kind": "ReLU"})")));
-  EXPECT_EQ(json.at("output").dump(), R"({"name":"relu","shape":[4,4,1]})");
+  EXPECT_EQ(json.at("output").dump(), R"({"name":"relu","shape":[4,4,1],"tail":"linear"})");
   EXPECT_EQ(json.at("parameters"), 0);
 }
 

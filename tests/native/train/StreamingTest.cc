@@ -149,12 +149,19 @@ struct LoadsFirst {
   const char* name;
   const char* training;
   const char* why;  // nullptr: streams
+  std::string network = smallNetwork();
 };
+
+// The small network with this behind its Input.
+std::string networkWith(const std::string& layer) {
+  std::string network = smallNetwork();
+  return network.insert(network.find(R"({"kind": "Conv2D")"), layer + ", ");
+}
 
 class LoadsFirstTest : public testing::TestWithParam<LoadsFirst> {};
 
 TEST_P(LoadsFirstTest, describeSaysWhetherTrainingWaitsForAllRows) {
-  Json told = Json::parse(describe(taskJson(GetParam().training)));
+  Json told = Json::parse(describe(taskJson(GetParam().training, 0, 1, "", GetParam().network)));
   EXPECT_EQ(told.at("streams"), GetParam().why == nullptr);
   EXPECT_EQ(told.contains("loadsFirst"), GetParam().why != nullptr);
   if (GetParam().why != nullptr) {
@@ -163,7 +170,7 @@ TEST_P(LoadsFirstTest, describeSaysWhetherTrainingWaitsForAllRows) {
   }
   std::vector<WorkerRows> rows = {{idRange(0, 30)}};
   rows[0].beforeRow = [](size_t row) { pause(row == 29 ? 60 : 0); };
-  EXPECT_EQ(trainTogether(GetParam().training, rows)[0].samples.back(), 30);
+  EXPECT_EQ(trainTogether(GetParam().training, rows, GetParam().network)[0].samples.back(), 30);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -186,8 +193,43 @@ INSTANTIATE_TEST_SUITE_P(
                    R"({"optimizer": {"kind": "sgd", "learningRate": {"kind": "constant", "initialLearningRate": 0.1,
                       "warmupEpochs": 1}}})",
                    "counts epochs"},
+        LoadsFirst{"normalization", R"({"batchSize": 4})",
+                   "layer 'scaled' (Normalization) takes mean and variance from all",
+                   networkWith(R"({"kind": "Normalization", "name": "scaled"})")},
+        LoadsFirst{"normalizationGiven", R"({"batchSize": 4})", nullptr,
+                   networkWith(R"({"kind": "Normalization", "mean": 0.4, "variance": [0.2]})")},
         LoadsFirst{"passes", R"({"batchSize": 4, "backwardPassesPerStep": 2})", "backwardPassesPerStep"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Streaming, schedulesOfEpochsStreamWhereTheirStepsAreKnown) {
+  auto training = [](const std::string& more) {
+    return message(R"({"epochs": 2, "batchSize": 4, "optimizer": {"kind": "sgd", "learningRate": {"kind": "cosine",
+                      "initialLearningRate": 0.1, "decayEpochs": 3}})",
+                   more, "}");
+  };
+  const std::string rowsAreKnown = R"(, "data": {"rowsOfWorkers": [30, 7]})";
+  std::vector<WorkerRows> rows = {{idRange(0, 30)}, {idRange(50, 7)}};
+  auto streams = [](const std::string& task, const std::string& sections) {
+    return Json::parse(describe(taskJson(task, 0, 2, sections))).at("streams").get<bool>();
+  };
+  EXPECT_FALSE(streams(training(""), ""));
+  EXPECT_FALSE(streams(training(R"(, "validationFraction": 0.2)"), rowsAreKnown));
+  auto loaded = trainTogether(training(""), rows)[0];
+  struct {
+    std::string more, sections;
+  } cases[] = {{R"(, "stepsPerEpoch": 8)", ""}, {"", rowsAreKnown}};
+  for (const auto& one : cases) {
+    EXPECT_TRUE(streams(training(one.more), one.sections));
+    auto streamed = trainTogether(training(one.more), rows, smallNetwork(), one.sections)[0];
+    EXPECT_EQ(streamed.lastEpoch.at("learningRate"), loaded.lastEpoch.at("learningRate"));
+    EXPECT_TRUE(streamed.log.empty());
+  }
+  auto wrong = trainTogether(training(R"(, "stepsPerEpoch": 5)"), rows)[0];
+  EXPECT_EQ(wrong.log,
+            std::vector<std::string>{"Steps of an epoch are 8, not the 5 that stepsPerEpoch says: the learning "
+                                     "rate's schedule counts the latter"});
+  EXPECT_LT(wrong.lastEpoch.at("learningRate"), loaded.lastEpoch.at("learningRate"));
+}
 
 TEST(Streaming, theBufferMustHoldRows) {
   try {

@@ -10,7 +10,7 @@ from bloomery.layers.convolution import Conv1D, Conv2D, DepthwiseConv2D
 from bloomery.layers.core import Dense, Dropout, Embedding, Input, Rescaling
 from bloomery.layers.layer import Layer, Tensor
 from bloomery.layers.merging import Add, Concatenate, Multiply
-from bloomery.layers.normalization import BatchNormalization, LayerNormalization
+from bloomery.layers.normalization import BatchNormalization, LayerNormalization, Normalization
 from bloomery.layers.pooling import (
     AveragePool1D,
     AveragePool2D,
@@ -53,6 +53,7 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "Multiply",
+    "Normalization",
     "ReLU",
     "Rescaling",
     "Reshape",

@@ -56,4 +56,6 @@ class Layer:
 
 
 def _plain(value: Any) -> Any:
-    return value.to_dict() if isinstance(value, Regularizer) else value
+    if isinstance(value, Regularizer):
+        return value.to_dict()
+    return value.tolist() if hasattr(value, "tolist") else value  # an array of NumPy

@@ -1,5 +1,6 @@
 package io.bloomery
 
+import io.bloomery.network.{Dense, Input, Sequential}
 import org.apache.spark.bloomery.JobLog
 import org.apache.spark.ml.attribute.{Attribute, AttributeGroup, NominalAttribute}
 import org.apache.spark.ml.evaluation.MulticlassClassificationEvaluator
@@ -43,6 +44,31 @@ class TransformTest extends AnyFunSuite with EngineSuite {
     assert(predicted.columns.toSeq == data.columns.toSeq ++ Seq("prediction", "probability", "rawPrediction"))
     assert(predicted.select("id").collect().toSeq == data.select("id").collect().toSeq)
     assertNothingIsAlive()
+  }
+
+  test("one sigmoid tells two classes, as the metric counts them") {
+    val binary = data.selectExpr("features", "int(features[0] > features[1]) as label", "id % 4 = 0 as held")
+    val network = Sequential("binary")(Input(4), Dense(16, activation = "relu"), Dense(1, activation = "sigmoid"))
+    val model = Tiny.classifier
+      .setNetwork(network)
+      .setLoss("binary_crossentropy")
+      .setValidationIndicatorCol("held")
+      .fit(binary)
+    assert(model.numClasses == 2)
+    val predicted = model.transform(binary)
+    val rows = predicted.select("prediction", "probability", "rawPrediction").collect()
+    assert(rows.map(_.getDouble(0)).toSet == Set(0.0, 1.0))
+    rows.foreach { row =>
+      val (probability, raw) = (row.getAs[Vector](1), row.getAs[Vector](2))
+      assert(probability.size == 2 && math.abs(probability(0) + probability(1) - 1.0) < 1e-7)
+      assert(raw(0) == -raw(1) && math.abs(1 / (1 + math.exp(raw(0))) - probability(1)) < 1e-5)
+      assert(row.getDouble(0) == (if (probability(1) > 0.5) 1.0 else 0.0))
+    }
+    val accuracy = Tiny.accuracy(predicted.where("held"))
+    assert(accuracy > 0.85)
+    assert(math.abs(model.summary.history.last.validationMetrics("accuracy") - accuracy) < 1e-9)
+    val group = AttributeGroup.fromStructField(predicted.schema("probability"))
+    assert(group.size == 2)
   }
 
   test("predictions agree with each other and with the labels") {

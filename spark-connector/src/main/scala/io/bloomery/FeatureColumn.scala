@@ -11,6 +11,15 @@ private[bloomery] final case class FeatureColumn(param: String, name: String, js
     case options: ObjectNode => options.has("vocabulary") || options.has("hashBuckets")
     case _ => false
   }
+
+  /** For the user: how texts become indices. */
+  def rule: String = json match {
+    case options: ObjectNode if options.has("hashBuckets") =>
+      s"a hash into ${options.path("hashBuckets").asLong()} buckets"
+    case options: ObjectNode if options.path("vocabulary").isArray =>
+      s"a vocabulary of ${options.path("vocabulary").size()} words"
+    case _ => "a vocabulary that is learnt from all rows"
+  }
 }
 
 private[bloomery] object FeatureColumn {

@@ -21,7 +21,8 @@ final class NeuralNetClassificationModel private[bloomery] (
     with MLWritable {
 
   private lazy val description: Description = Engine.describe(task)
-  private lazy val shared = new SharedModel(weights, description.classes, description.rowBytes)
+  private lazy val shared =
+    new SharedModel(weights, description.classes, description.isBinary, description.rowBytes)
 
   def setFeaturesCol(value: String): this.type = set(featuresCol, value)
   def setFeaturesCols(value: Array[String]): this.type = set(featuresCols, value)

@@ -4,7 +4,7 @@ import io.bloomery.engine.{Engine, Json}
 import io.bloomery.network.Network
 import io.bloomery.optim.Optimizer
 import io.bloomery.training.{Loss, Metric}
-import org.apache.spark.bloomery.{TrainJob, TrainRequest}
+import org.apache.spark.bloomery.{TrainJob, TrainRequest, WorkerMemory}
 import org.apache.spark.ml.Estimator
 import org.apache.spark.ml.param.ParamMap
 import org.apache.spark.ml.util.{DefaultParamsReadable, DefaultParamsWritable, Identifiable}
@@ -55,6 +55,7 @@ final class NeuralNetClassifier(override val uid: String)
   def setBatchSize(value: Int): this.type = set(batchSize, value)
   def setGlobalBatchSize(value: Int): this.type = set(globalBatchSize, value)
   def setEpochs(value: Int): this.type = set(epochs, value)
+  def setStepsPerEpoch(value: Int): this.type = set(stepsPerEpoch, value)
   def setSeed(value: Long): this.type = set(seed, value)
   def setShuffle(value: Boolean): this.type = set(shuffle, value)
   def setShuffleBuffer(value: Int): this.type = set(shuffleBuffer, value)
@@ -68,26 +69,42 @@ final class NeuralNetClassifier(override val uid: String)
 
   override def fit(dataset: Dataset[_]): NeuralNetClassificationModel = {
     val started = System.nanoTime()
-    transformSchema(dataset.schema, logging = true)
-    if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
-    val task = TaskJson.training(this)
-    val description = Engine.describe(task)
-    TrainJob.check(dataset.sparkSession.sparkContext, $(numWorkers))
-    val outcome = TrainJob.run(
-      select(dataset),
-      TrainRequest(
-        task,
-        description.rowBytes,
-        $(numWorkers),
-        $(forceRepartition),
-        $(connectTimeout),
-        $(slotTimeout),
-        $(verbose)))
+    val request = this.request(dataset)
+    val outcome = TrainJob.run(select(dataset), request)
     val seconds = (System.nanoTime() - started) / 1e9
     val summary = TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))
+  }
+
+  /**
+   * What `fit` would do with this data, as text: which way the rows come and to which worker, what becomes of each
+   * column, when the first step is, memory, threads, and whether a repeated fit gives the same bits. No job runs.
+   */
+  def describe(dataset: Dataset[_]): String = {
+    val request = this.request(dataset)
+    new FitDescription(this, dataset.schema, dataset.sparkSession.sparkContext.getConf)
+      .of(select(dataset), request)
+  }
+
+  /** Refuses what can never run, before any job. */
+  private def request(dataset: Dataset[_]): TrainRequest = {
+    transformSchema(dataset.schema, logging = true)
+    if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
+    val task = TaskJson.training(this)
+    val description = Engine.describe(task)
+    val context = dataset.sparkSession.sparkContext
+    TrainJob.check(context, $(numWorkers))
+    WorkerMemory.check(context.getConf, description.memoryBytes, get(dataMemory), $(numWorkers))
+    TrainRequest(
+      task,
+      description.rowBytes,
+      $(numWorkers),
+      $(forceRepartition),
+      $(connectTimeout),
+      $(slotTimeout),
+      $(verbose))
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */

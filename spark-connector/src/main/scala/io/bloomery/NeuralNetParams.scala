@@ -98,6 +98,11 @@ trait NeuralNetParams
 
   final val epochs: IntParam = new IntParam(this, "epochs", "how often every row is seen")
 
+  final val stepsPerEpoch: IntParam = new IntParam(
+    this,
+    "stepsPerEpoch",
+    "steps of an epoch, so that a schedule that counts epochs does not wait for all rows")
+
   final val seed: LongParam =
     new LongParam(this, "seed", "of initial weights, order of rows and dropout: same seed, same bits")
 
@@ -158,6 +163,7 @@ trait NeuralNetParams
   final def getBatchSize: Int = $(batchSize)
   final def getGlobalBatchSize: Int = $(globalBatchSize)
   final def getEpochs: Int = $(epochs)
+  final def getStepsPerEpoch: Int = $(stepsPerEpoch)
   final def getSeed: Long = $(seed)
   final def getShuffle: Boolean = $(shuffle)
   final def getShuffleBuffer: Int = $(shuffleBuffer)

@@ -23,6 +23,7 @@ private[bloomery] object TaskJson {
           "batchSize" -> set(params, params.batchSize),
           "globalBatchSize" -> set(params, params.globalBatchSize),
           "epochs" -> set(params, params.epochs),
+          "stepsPerEpoch" -> set(params, params.stepsPerEpoch),
           "seed" -> set(params, params.seed),
           "shuffle" -> set(params, params.shuffle),
           "validationFraction" -> set(params, params.validationFraction)),

@@ -5,6 +5,11 @@ object EveryKind {
   private val image = Input((8, 8, 4), dtype = "uint8", scale = 0.5, name = "image")
   private val tokens = Input(6, dtype = "int32", name = "tokens")
 
+  private val scaled = Normalization(
+    axis = Seq(-1),
+    mean = Seq(0.5, 1.0, 1.5, 2.0),
+    variance = Seq(0.25, 1.0, 4.0, 9.0))(image)
+
   private val convolved = Conv2D(
     8,
     (3, 2),
@@ -19,7 +24,7 @@ object EveryKind {
     kernelRegularizer = L2(1e-4),
     biasRegularizer = L1(1e-5),
     trainable = false,
-    name = "first")(ZeroPadding2D(((1, 0), (0, 1)))(Rescaling(2.0, 0.25)(image)))
+    name = "first")(ZeroPadding2D(((1, 0), (0, 1)))(Rescaling(2.0, 0.25)(scaled)))
 
   private val normalized = BatchNormalization(
     momentum = 0.9,

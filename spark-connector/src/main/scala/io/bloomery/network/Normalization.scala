@@ -21,3 +21,14 @@ final case class LayerNormalization(
     trainable: Setting[Boolean] = Default,
     name: Setting[String] = Default)
     extends Layer
+
+/**
+ * Each feature by its mean and variance: given, or those of the rows of training, which are then
+ * loaded before the first step. `axis` has a mean for each index; an empty one: one mean for all.
+ */
+final case class Normalization(
+    axis: Setting[Seq[Int]] = Default,
+    mean: Setting[Seq[Double]] = Default,
+    variance: Setting[Seq[Double]] = Default,
+    name: Setting[String] = Default)
+    extends Layer

@@ -35,9 +35,19 @@ private[bloomery] object RowSpace {
    * cluster manager ends executors that take more, else of the machine's free memory.
    */
   def defaultMemory(conf: SparkConf, available: Long, workersHere: Int): Long = {
-    val limited = Seq("yarn", "k8s").exists(conf.get("spark.master", "").startsWith)
-    val bytes = if (limited) overheadMiB(conf) << 20 else available
-    bytes / 2 / math.max(1, workersHere)
+    overhead(conf).getOrElse(available) / 2 / math.max(1, workersHere)
+  }
+
+  /** Bytes beside the heap that the cluster manager lets an executor have, where it looks. */
+  def overhead(conf: SparkConf): Option[Long] =
+    Option.when(Seq("yarn", "k8s").exists(conf.get("spark.master", "").startsWith))(overheadMiB(conf) << 20)
+
+  /** At most so many workers share an executor. */
+  def workersPerExecutor(conf: SparkConf, numWorkers: Int): Int = {
+    // YARN and Kubernetes give an executor one core unless told otherwise, others may give it all.
+    val byDefault = if (overhead(conf).isDefined) 1 else numWorkers
+    val slots = conf.getInt("spark.executor.cores", byDefault) / math.max(1, conf.getInt("spark.task.cpus", 1))
+    math.max(1, math.min(numWorkers, slots))
   }
 
   private def overheadMiB(conf: SparkConf): Long =
@@ -46,7 +56,7 @@ private[bloomery] object RowSpace {
     }
 
   /** What Linux could give without swapping, but never more than a container has. */
-  private def availableBytes: Long = {
+  def availableBytes: Long = {
     val system = ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean]
     val free = Try {
       val lines = Files.readAllLines(Path.of("/proc/meminfo")).asScala

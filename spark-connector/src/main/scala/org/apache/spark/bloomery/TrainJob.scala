@@ -53,8 +53,7 @@ object TrainJob extends Logging {
 
   /** Trains on the columns of `data`, which are the task's columns. */
   def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
-    val dealt = if (request.forceRepartition) data.repartition(request.numWorkers) else data
-    val classicData = dealt.asInstanceOf[classic.Dataset[Row]]
+    val classicData = dealt(data, request).asInstanceOf[classic.Dataset[Row]]
     val context = classicData.sparkSession.sparkContext
     val line = Option.when(request.verbose > 0)(ProgressLine.onStderr(context))
     val channel =
@@ -67,7 +66,7 @@ object TrainJob extends Logging {
       Slots.await(context, request.numWorkers, request.slotTimeout, text => line.foreach(_.say(text)))
       Using.resource(new Registered(channel)) { registered =>
         val spec = TrainSpec(
-          request.task,
+          KnownRows.addTo(request.task, input),
           request.numWorkers,
           request.connectTimeout,
           registered.name)
@@ -75,6 +74,10 @@ object TrainJob extends Logging {
       }
     }
   }
+
+  /** The rows as workers get them. */
+  private[bloomery] def dealt(data: DataFrame, request: TrainRequest): DataFrame =
+    if (request.forceRepartition) data.repartition(request.numWorkers) else data
 
   /** One partition for each worker, which holds the worker's rows. */
   private def workersOf(input: Input, data: classic.Dataset[Row], request: TrainRequest): RDD[Feed] =

@@ -80,12 +80,6 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
     }
   }
 
-  /** At most so many workers share this executor. */
-  private def workersHere(context: BarrierTaskContext): Int = {
-    val slots = SparkEnv.get.conf.getInt("spark.executor.cores", spec.numWorkers) / math.max(1, context.cpus())
-    math.max(1, math.min(spec.numWorkers, slots))
-  }
-
   private def workerTask(context: BarrierTaskContext): String = {
     val task = Json.parse(spec.task, "task")
     task
@@ -93,7 +87,8 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       .put("rank", context.partitionId())
       .put("threads", context.cpus())
       .put("host", TrainTask.host)
-    RowSpace.complete(task.withObject("/data"), SparkEnv.get, workersHere(context))
+    val env = SparkEnv.get
+    RowSpace.complete(task.withObject("/data"), env, RowSpace.workersPerExecutor(env.conf, spec.numWorkers))
     task.toString
   }
 }

@@ -43,7 +43,9 @@ private[spark] final case class ParquetPlan(
     hosts: Seq[Seq[String]],
     configuration: SerializableConfiguration,
     numFiles: Int,
-    numRows: Long)
+    rowsOfWorkers: Seq[Long]) {
+  def numRows: Long = rowsOfWorkers.sum
+}
 
 private[spark] object ParquetPlan {
   private val MaxReaders = 8
@@ -83,7 +85,7 @@ private[spark] object ParquetPlan {
         workers.map(hostsOf),
         new SerializableConfiguration(configuration),
         bare.files.size,
-        groups.map(_.rows).sum)
+        workers.map(_.map(_.rows).sum))
     }
   }
 

@@ -13,9 +13,10 @@ import org.apache.spark.unsafe.Platform
 
 /**
  * The predictions of one row as Spark wants them: a double, and dense vectors, all of one size. So the
- * row's layout never changes: it is made once, and only the numbers in it are written anew.
+ * row's layout never changes: it is made once, and only the numbers in it are written anew. A binary network's only value p
+ * is that of class 1: probabilities are 1 - p and p, raw predictions -r and r, as Spark's own classifiers have them.
  */
-private[bloomery] final class PredictionRow(columns: PredictedColumns, classes: Int) {
+private[bloomery] final class PredictionRow(columns: PredictedColumns, classes: Int, isBinary: Boolean) {
   private val hasPrediction = columns.prediction.isDefined
   private val hasProbability = columns.probability.isDefined
   private val hasRaw = columns.rawPrediction.isDefined
@@ -32,10 +33,26 @@ private[bloomery] final class PredictionRow(columns: PredictedColumns, classes: 
 
   /** From the engine's floats of one row, by address; valid until the next call. */
   def of(probability: Long, raw: Long): UnsafeRow = {
-    if (hasPrediction) row.setDouble(0, largest(probability).toDouble)
-    if (hasProbability) write(probabilityOffset, probability)
-    if (hasRaw) write(rawOffset, raw)
+    if (isBinary) writeBinary(probability, raw)
+    else {
+      if (hasPrediction) row.setDouble(0, largest(probability).toDouble)
+      if (hasProbability) write(probabilityOffset, probability)
+      if (hasRaw) write(rawOffset, raw)
+    }
     row
+  }
+
+  private def writeBinary(probability: Long, raw: Long): Unit = {
+    if (hasPrediction) row.setDouble(0, if (valueAt(probability) > 0.5f) 1.0 else 0.0)
+    if (hasProbability) writePair(probabilityOffset, 1.0 - valueAt(probability), valueAt(probability))
+    if (hasRaw) writePair(rawOffset, -valueAt(raw), valueAt(raw))
+  }
+
+  private def valueAt(address: Long): Float = Platform.getFloat(PredictionRow.OffHeap, address)
+
+  private def writePair(offset: Long, first: Double, second: Double): Unit = {
+    Platform.putDouble(row.getBaseObject, offset, first)
+    Platform.putDouble(row.getBaseObject, offset + 8L, second)
   }
 
   private def write(offset: Long, from: Long): Unit = {

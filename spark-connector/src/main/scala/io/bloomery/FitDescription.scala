@@ -1,0 +1,91 @@
+package io.bloomery
+
+import io.bloomery.engine.{Description, Engine}
+import org.apache.spark.SparkConf
+import org.apache.spark.bloomery.{FitPlan, TrainRequest, WorkerMemory}
+import org.apache.spark.ml.linalg.SQLDataTypes.VectorType
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.types._
+
+/** What a fit would do, as text for the user: one line for each thing to know. */
+private[bloomery] final class FitDescription(params: NeuralNetParams, schema: StructType, conf: SparkConf) {
+
+  def of(selected: DataFrame, request: TrainRequest): String = {
+    val plan = FitPlan.of(selected, request)
+    val told = Engine.describe(plan.task)
+    val lines = Seq(
+      "Training" -> training(told),
+      "Rows" -> plan.input,
+      "Workers" -> plan.workers,
+      "Columns" -> columns(told).mkString("\n"),
+      "First step" -> firstStep(told),
+      "Memory" -> s"${memory(told)}\n$rowMemory",
+      "Threads" -> (s"${conf.getInt("spark.task.cpus", 1)} of each worker compute (spark.task.cpus); others assemble" +
+        " batches, exchange gradients and read rows"),
+      "Repeated" -> plan.repeats)
+    lines.map { case (title, text) => f"$title%-12s" + text.replace("\n", "\n" + " " * 12) }.mkString("\n")
+  }
+
+  private def training(told: Description): String = {
+    val batch = told.globalBatchSize.fold(s"batches of ${told.batchSize} rows on each worker")(rows =>
+      s"batches of $rows rows over all workers")
+    s"${count(told.epochs, "epoch")} on ${count(params.getNumWorkers, "worker")}, $batch, ${told.parameters} parameters"
+  }
+
+  private def count(number: Int, what: String): String = if (number == 1) s"1 $what" else s"$number ${what}s"
+
+  private def firstStep(told: Description): String = told.loadsFirst.fold(
+    s"while rows still come: the first epoch draws from a buffer of ${told.shuffleBuffer} rows")(why =>
+    s"after all rows are loaded: $why")
+
+  private def columns(told: Description): Seq[String] = {
+    val input = told.input
+    val inputs = FeatureColumn.of(params).map { column =>
+      val field = schema(column.name)
+      line(field, s"input '${input.name}', ${conversion(field.dataType, column, input.dtype)}")
+    }
+    val held = TaskJson.column(params, params.validationIndicatorCol).map(name =>
+      line(schema(name), "marks rows that are evaluated, not trained on"))
+    val weight = TaskJson.column(params, params.weightCol).map(name => line(schema(name), "weight of a row"))
+    val scale = if (input.scale == 1) "" else s", times ${input.scale}"
+    (s"input '${input.name}' is (${input.shape.mkString(", ")}) of ${input.dtype}$scale" +: inputs) ++
+      (line(schema(params.getLabelCol), label(told)) +: (weight ++ held).toSeq)
+  }
+
+  private def line(field: StructField, text: String): String = {
+    val kind = if (field.dataType == VectorType) "vector" else field.dataType.simpleString
+    s"${field.name} ($kind): $text"
+  }
+
+  private def label(told: Description): String = params.get(params.labelVocabulary) match {
+    case Some(words) => s"label, index among ${words.length} words"
+    case None if told.classes > 1 => s"label, one of ${told.classes} classes"
+    case None => "label, a value"
+  }
+
+  private def conversion(dataType: DataType, column: FeatureColumn, dtype: String): String =
+    if (column.isCategory) s"index by ${column.rule}"
+    else dataType match {
+      case ArrayType(element, _) => s"values of the array, each ${conversion(element, column, dtype)}"
+      case _: DecimalType => s"as a double, kept as $dtype"
+      case BinaryType => s"bytes read as $dtype"
+      case DateType => s"days since 1970, kept as $dtype"
+      case TimestampType | TimestampNTZType => s"seconds since 1970, kept as $dtype"
+      case other if other == VectorType => s"values of the vector, kept as $dtype"
+      case other if Images.isImage(other) => "pixels in the order blue, green, red"
+      case _ => s"kept as $dtype"
+    }
+
+  private def memory(told: Description): String =
+    s"${mega(told.memoryBytes)} MB of each worker for the network: " + told.memoryParts.map { case (part, bytes) =>
+      s"$part ${mega(bytes)}"
+    }.mkString(", ")
+
+  private def rowMemory: String = {
+    val rows = WorkerMemory.rows(conf, params.get(params.dataMemory), params.getNumWorkers)
+    val budget = rows.fold("half of what is free on the executor, shared by its workers")(bytes => s"${mega(bytes)} MB")
+    s"and for rows up to $budget, then local directories (dataMemory)"
+  }
+
+  private def mega(bytes: Long): String = f"${bytes / (1024.0 * 1024.0)}%.1f"
+}

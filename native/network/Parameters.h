@@ -46,6 +46,8 @@ struct Parameter {
   // Of a running statistic: in place of a gradient the plan gives the batch's statistic, and
   // the parameter follows it: momentum * old + (1 - momentum) * new.
   std::optional<double> runningMomentum = {};
+  // A table whose rows are taken by index: most rows of its gradient are zero.
+  bool gathered = false;
 };
 
 // Fills one parameter; the values depend on (seed, name) only.

@@ -6,8 +6,8 @@
 
 #include "base/Error.h"
 #include "base/Random.h"
-#include "optim/Gradients.h"
 #include "train/LateColumns.h"
+#include "train/SparseSlices.h"
 
 namespace bloomery::train {
 
@@ -36,27 +36,6 @@ std::string validationRule(const TaskSpec& task) {
   if (task.columns.validation.empty()) return message("validationFraction ", task.training.validationFraction);
   return message("column '", task.columns.validation, "'");
 }
-
-// Adds what a step's earlier passes left to each slice of its last pass before it is handed on.
-class AddingSink final : public GradientSink {
- public:
-  AddingSink(const ArenaLayout& layout, std::span<float> gradients, std::span<const float> accumulated,
-             GradientSink& next)
-      : layout_(layout), gradients_(gradients), accumulated_(accumulated), next_(next) {}
-
-  void ready(size_t sliceIndex) override {
-    const Slice& slice = layout_.slices()[sliceIndex];
-    optim::addTo(simdLevel(), gradients_.subspan(slice.offset, slice.size),
-                 accumulated_.subspan(slice.offset, slice.size));
-    next_.ready(sliceIndex);
-  }
-
- private:
-  const ArenaLayout& layout_;
-  std::span<float> gradients_;
-  std::span<const float> accumulated_;
-  GradientSink& next_;
-};
 
 size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
 
@@ -88,15 +67,17 @@ TrainingLoop::TrainingLoop(LoopContext context)
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
       layout_(context_.task.graph.parameters().layout()),
       gradients_(gradientFloats(context_.task)),
+      rows_(gradients_, layout_, sparseSlices(context_.task.graph.parameters(), context_.sparseFloats)),
       tail_(gradients_.all().last(tailFloats(context_.task))),
       reducer_(context_.communicator, timeout_),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
                              {batchSize_, true, context_.task.training.seed,
-                              context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_})),
+                              context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_, &rows_})),
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
-      accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
-      updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters())),
+      accumulated_(passes_ > 1, layout_, gradients_, rows_),
+      updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters()), simdLevel(),
+               &rows_),
       comm_(context_.communicator, timeout_, context_.trace),
       bucketer_(comm_, gradients_.all(), layout_),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
@@ -294,7 +275,7 @@ void TrainingLoop::earlierPasses(int64_t epoch) {
     computeLosses(batches_.peek(), epoch);
     NoGradientSink sink;
     computeGradients(batches_.peek(), sink);
-    optim::addTo(simdLevel(), accumulated_.all(), gradients_.all().first(accumulated_.all().size()));
+    accumulated_.add();
     batches_.pop();
   }
 }
@@ -318,7 +299,7 @@ void TrainingLoop::computeLosses(const data::Batch* batch, int64_t epoch) {
 
 // The others' statistics wait for everybody.
 void TrainingLoop::takePartWithoutRows(int64_t epoch) {
-  gradients_.clear();
+  rows_.clearArena();
   if (!context_.task.graph.synchronizesStatistics()) return;
   plan_->forward({noInputs_, {}, 0, epoch, 0.0}, nn::Mode::kTraining);
   for (size_t i = 0; i < objective_.numOutputs(); ++i) {
@@ -338,10 +319,16 @@ void TrainingLoop::computeGradients(const data::Batch* batch, GradientSink& sink
 void TrainingLoop::reduceGradients(const data::Batch* batch) {
   NoGradientSink none;
   GradientSink& out = context_.task.graph.synchronizesStatistics() ? static_cast<GradientSink&>(none) : bucketer_;
-  AddingSink adding(layout_, gradients_.all(), accumulated_.all(), out);
+  if (passes_ > 1) accumulated_.markRows();
   bucketer_.begin();
-  computeGradients(batch, passes_ > 1 ? adding : out);
+  computeGradients(batch, passes_ > 1 ? accumulated_.before(out) : out);
   bucketer_.finish();
+  if (context_.communicator.size() > 1) markRowsOfOthers();
+}
+
+// Which rows they touched is not told.
+void TrainingLoop::markRowsOfOthers() {
+  for (size_t slice : rows_.slices()) rows_.find(slice)->markAll();
 }
 
 void TrainingLoop::checkFinite(int64_t epoch, int64_t step) {

@@ -12,8 +12,11 @@
 #include "comm/CommThread.h"
 #include "data/Prefetcher.h"
 #include "nn/Plan.h"
+#include "optim/Updater.h"
+#include "train/AccumulatedGradients.h"
 #include "train/Objective.h"
 #include "train/Progress.h"
+#include "train/SparseSlices.h"
 #include "train/StepProfile.h"
 #include "train/StepTail.h"
 #include "train/TaskSpec.h"
@@ -34,9 +37,10 @@ struct LoopContext {
   const Cancellation& cancellation;
   Progress& progress;
   Trace& trace;
-  StepRowsOfEpoch stepRows;        // empty: by the task's seed and shuffle
-  StepProfile* profile = nullptr;  // to be filled, or null
-  Log* log = nullptr;              // for warnings, or null
+  StepRowsOfEpoch stepRows;              // empty: by the task's seed and shuffle
+  StepProfile* profile = nullptr;        // to be filled, or null
+  Log* log = nullptr;                    // for warnings, or null
+  int64_t sparseFloats = kSparseFloats;  // see sparseSlices
 };
 
 // Synchronised statistics, in the middle of a pass, while the comm thread is idle.
@@ -80,6 +84,7 @@ class TrainingLoop {
   void computeGradients(const data::Batch* batch, GradientSink& sink);
   // Backward of the step's last pass, with gradients on their way as soon as they are complete.
   void reduceGradients(const data::Batch* batch);
+  void markRowsOfOthers();
   void checkFinite(int64_t epoch, int64_t step);
   void updateParameters(int64_t epoch, int64_t step);
   void followStatistics(size_t first, size_t size);
@@ -100,12 +105,13 @@ class TrainingLoop {
   int64_t batchSize_;
   ArenaLayout layout_;  // of parameters and gradients
   Arena gradients_;     // with the StepTail behind the last slice
+  GradientRows rows_;   // of the gradients
   StepTail tail_;
   GroupReducer reducer_;
   std::unique_ptr<nn::Plan> plan_;
   Objective objective_;
-  int64_t passes_;     // batches of a step on this worker
-  Arena accumulated_;  // gradients of a step's earlier passes
+  int64_t passes_;  // batches of a step on this worker
+  AccumulatedGradients accumulated_;
   optim::Updater updater_;
   comm::CommThread comm_;
   comm::Bucketer bucketer_;

@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "network/Parameters.h"
+#include "comm/Bucketer.h"
+#include "train/TaskSpec.h"
 
 namespace bloomery::train {
 
@@ -14,5 +15,8 @@ inline constexpr int64_t kSparseFloats = 1 << 16;
 // By index in the layout, ascending: trained tables of Embeddings of at least so many floats. A regulariser pulls at
 // every row, so that a table with one has none that is left alone.
 std::vector<size_t> sparseSlices(const network::ParameterTable& parameters, int64_t fewestFloats = kSparseFloats);
+
+// The same with their marks, for the reduction between so many ranks.
+std::vector<comm::SparseTable> sparseTables(const TaskSpec& task, const GradientRows& rows, int ranks);
 
 }  // namespace bloomery::train

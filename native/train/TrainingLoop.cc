@@ -39,7 +39,14 @@ std::string validationRule(const TaskSpec& task) {
 
 size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
 
-size_t gradientFloats(const TaskSpec& task) { return task.graph.parameters().layout().numFloats() + tailFloats(task); }
+std::vector<size_t> sparseSlicesOf(const LoopContext& context) {
+  return sparseSlices(context.task.graph.parameters(), context.sparseFloats);
+}
+
+size_t gradientFloats(const LoopContext& context) {
+  return context.task.graph.parameters().layout().numFloats() + tailFloats(context.task) +
+         comm::Bucketer::numCounts(sparseSlicesOf(context).size(), context.communicator.size());
+}
 
 data::ClassWeights classWeightsOf(const TaskSpec& task) {
   data::ClassWeights weights;
@@ -66,9 +73,9 @@ TrainingLoop::TrainingLoop(LoopContext context)
       patience_(std::clamp(timeout_ / 4, comm::Timeout(1), kSignOfLife)),
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
       layout_(context_.task.graph.parameters().layout()),
-      gradients_(gradientFloats(context_.task)),
-      rows_(gradients_, layout_, sparseSlices(context_.task.graph.parameters(), context_.sparseFloats)),
-      tail_(gradients_.all().last(tailFloats(context_.task))),
+      gradients_(gradientFloats(context_)),
+      rows_(gradients_, layout_, sparseSlicesOf(context_)),
+      tail_(gradients_.all().subspan(layout_.numFloats(), tailFloats(context_.task))),
       reducer_(context_.communicator, timeout_),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
                              {batchSize_, true, context_.task.training.seed,
@@ -79,7 +86,7 @@ TrainingLoop::TrainingLoop(LoopContext context)
       updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters()), simdLevel(),
                &rows_),
       comm_(context_.communicator, timeout_, context_.trace),
-      bucketer_(comm_, gradients_.all(), layout_),
+      bucketer_(comm_, gradients_.all(), layout_, sparseTables(context_.task, rows_, context_.communicator.size())),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
       validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
@@ -323,12 +330,6 @@ void TrainingLoop::reduceGradients(const data::Batch* batch) {
   bucketer_.begin();
   computeGradients(batch, passes_ > 1 ? accumulated_.before(out) : out);
   bucketer_.finish();
-  if (context_.communicator.size() > 1) markRowsOfOthers();
-}
-
-// Which rows they touched is not told.
-void TrainingLoop::markRowsOfOthers() {
-  for (size_t slice : rows_.slices()) rows_.find(slice)->markAll();
 }
 
 void TrainingLoop::checkFinite(int64_t epoch, int64_t step) {

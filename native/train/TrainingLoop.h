@@ -84,7 +84,6 @@ class TrainingLoop {
   void computeGradients(const data::Batch* batch, GradientSink& sink);
   // Backward of the step's last pass, with gradients on their way as soon as they are complete.
   void reduceGradients(const data::Batch* batch);
-  void markRowsOfOthers();
   void checkFinite(int64_t epoch, int64_t step);
   void updateParameters(int64_t epoch, int64_t step);
   void followStatistics(size_t first, size_t size);
@@ -104,7 +103,7 @@ class TrainingLoop {
   comm::Timeout patience_;  // with a batch that is late, before the others are told
   int64_t batchSize_;
   ArenaLayout layout_;  // of parameters and gradients
-  Arena gradients_;     // with the StepTail behind the last slice
+  Arena gradients_;     // with the StepTail and the bucketer's counts behind the last slice
   GradientRows rows_;   // of the gradients
   StepTail tail_;
   GroupReducer reducer_;

@@ -44,11 +44,12 @@ std::vector<Bucket> planBuckets(const ArenaLayout& layout, size_t numFloats, con
 size_t Bucketer::numCounts(size_t tables, int ranks) { return (tables * static_cast<size_t>(ranks) + 15) / 16 * 16; }
 
 Bucketer::Bucketer(CommThread& comm, std::span<float> gradients, const ArenaLayout& layout,
-                   const std::vector<SparseTable>& tables)
+                   const std::vector<SparseTable>& tables, const WireSpec& wire)
     : comm_(comm),
       gradients_(gradients),
       buckets_(planBuckets(layout, gradients.size(), slicesOf(tables))),
       tables_(tables),
+      wire_(wire),
       counts_(gradients.last(numCounts(tables.size(), comm.size()))),
       reductions_(buckets_.size()),
       numSlices_(buckets_.size()),
@@ -63,7 +64,24 @@ Bucketer::Bucketer(CommThread& comm, std::span<float> gradients, const ArenaLayo
   auto ranks = static_cast<size_t>(comm.size());
   for (size_t i = 0; i < tables_.size(); ++i) {
     reductions_[bucketOf_[tables_[i].slice]] =
-        std::make_unique<RowReduction>(*tables_[i].rows, counts_.subspan(i * ranks, ranks), tables_[i].mostRows);
+        std::make_unique<RowReduction>(*tables_[i].rows, counts_.subspan(i * ranks, ranks), tables_[i].mostRows, wire_);
+  }
+  if (wire_.halves()) planHalves(layout, wire.exactSlices);
+}
+
+// What lies behind the last slice is exact, too. A bucket with little else travels whole, in one message.
+void Bucketer::planHalves(const ArenaLayout& layout, const std::vector<size_t>& exactSlices) {
+  std::vector<GradientWire::Parts> exact(buckets_.size());
+  for (size_t slice : exactSlices) {
+    exact[bucketOf_[slice]].push_back(gradients_.subspan(layout.slices()[slice].offset, layout.slices()[slice].size));
+  }
+  if (gradients_.size() > layout.numFloats()) exact[0].push_back(gradients_.subspan(layout.numFloats()));
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    size_t rest = buckets_[i].size;
+    for (std::span<float> part : exact[i]) rest -= part.size();
+    if (reductions_[i] != nullptr || rest < GradientWire::kFewestFloats) continue;
+    reductions_[i] =
+        std::make_unique<MixedReduction>(wire_, gradients_.subspan(buckets_[i].first, buckets_[i].size), exact[i]);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/CommThread.h"
+#include "comm/GradientWire.h"
 #include "tensor/Arena.h"
 #include "tensor/GradientRows.h"
 #include "tensor/GradientSink.h"
@@ -38,7 +39,7 @@ class Bucketer final : public GradientSink {
  public:
   // The last numCounts(tables, ranks) floats of the gradients are the bucketer's own, behind all that is the caller's.
   Bucketer(CommThread& comm, std::span<float> gradients, const ArenaLayout& layout,
-           const std::vector<SparseTable>& tables = {});
+           const std::vector<SparseTable>& tables = {}, const WireSpec& wire = {});
   static size_t numCounts(size_t tables, int ranks);
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
@@ -51,14 +52,18 @@ class Bucketer final : public GradientSink {
   void finish();
   // Till a bucket that was started is reduced; rethrows a failure.
   void await(size_t bucket) { comm_.wait(tickets_[bucket]); }
+  // Messages that 16 bits could not hold since the last call, equal on all ranks; while no reduction is under way.
+  int64_t takeRepeats() { return wire_.takeRepeats(); }
 
  private:
   void start(size_t bucket);
+  void planHalves(const ArenaLayout& layout, const std::vector<size_t>& exactSlices);
 
   CommThread& comm_;
   std::span<float> gradients_;
   std::vector<Bucket> buckets_;
   std::vector<SparseTable> tables_;
+  GradientWire wire_;
   std::span<float> counts_;                             // [tables, ranks]: touched rows
   std::vector<std::unique_ptr<Reduction>> reductions_;  // by bucket; null: a plain sum
   std::vector<size_t> bucketOf_;                        // by slice

@@ -14,8 +14,8 @@ constexpr size_t kShareOfNumbers = 16;
 
 }  // namespace
 
-RowReduction::RowReduction(TouchedRows& rows, std::span<const float> counts, int64_t mostRows)
-    : rows_(rows), counts_(counts) {
+RowReduction::RowReduction(TouchedRows& rows, std::span<const float> counts, int64_t mostRows, GradientWire& wire)
+    : rows_(rows), counts_(counts), wire_(wire) {
   size_t most = static_cast<size_t>(mostRows);
   size_t numbers = std::min(most, rows.table().size() / kShareOfNumbers);
   size_t values = std::min(most, rows.limit()) * rows.width();
@@ -35,13 +35,13 @@ void RowReduction::run(Communicator& communicator, Timeout timeout) {
   } else {
     rows_.markAll();
   }
-  if (rows_.all()) return communicator.allreduce(rows_.table(), timeout);
+  if (rows_.all()) return wire_.reduce(communicator, rows_.table(), timeout);
   std::span<const int32_t> rows = rows_.rows();
   std::span<float> packed = std::span(packed_).first(rows.size() * rows_.width());
   for (size_t i = 0; i < rows.size(); ++i) {
     std::ranges::copy(rows_.row(rows[i]), packed.begin() + static_cast<ptrdiff_t>(i * rows_.width()));
   }
-  if (!packed.empty()) communicator.allreduce(packed, timeout);
+  if (!packed.empty()) wire_.reduce(communicator, packed, timeout);
   for (size_t i = 0; i < rows.size(); ++i) {
     std::ranges::copy(packed.subspan(i * rows_.width(), rows_.width()), rows_.row(rows[i]).begin());
   }

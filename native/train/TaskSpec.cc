@@ -5,6 +5,7 @@
 
 #include "base/Error.h"
 #include "base/JsonValue.h"
+#include "base/Names.h"
 #include "data/LateValues.h"
 #include "train/Columns.h"
 
@@ -96,6 +97,28 @@ void checkPasses(const TaskSpec& task) {
   }
 }
 
+struct Compression {
+  const char* name;
+  std::optional<HalfFormat> format;
+};
+constexpr Compression kCompressions[] = {{"none", {}}, {"fp16", HalfFormat::kFp16}, {"bf16", HalfFormat::kBf16}};
+
+std::optional<HalfFormat> readCompression(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Compression& known : kCompressions) {
+    if (known.name == name) return known.format;
+    names.emplace_back(known.name);
+  }
+  throw UserError(unknownName("gradientCompression", name, names));
+}
+
+const char* nameOf(std::optional<HalfFormat> format) {
+  for (const Compression& known : kCompressions) {
+    if (known.format == format) return known.name;
+  }
+  throw InternalError("A wire format without a name");
+}
+
 }  // namespace
 
 TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
@@ -112,6 +135,7 @@ TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
   }
   spec.backwardPassesPerStep = positive(reader.integer("backwardPassesPerStep", spec.backwardPassesPerStep),
                                         "backwardPassesPerStep", kMaxBatchSize);
+  spec.gradientCompression = readCompression(reader.text("gradientCompression", "none"));
   spec.epochs = positive(reader.integer("epochs", spec.epochs), "epochs");
   spec.seed = static_cast<uint64_t>(reader.integer("seed", 0));
   spec.shuffle = reader.boolean("shuffle", spec.shuffle);
@@ -134,6 +158,7 @@ Json TrainSpec::toJson() const {
     json["batchSize"] = batchSize;
   }
   json["backwardPassesPerStep"] = backwardPassesPerStep;
+  json["gradientCompression"] = nameOf(gradientCompression);
   json["epochs"] = epochs;
   json["seed"] = static_cast<int64_t>(seed);
   json["shuffle"] = shuffle;
@@ -148,6 +173,10 @@ int64_t TrainSpec::batchSizeOf(int rank, int size) const {
                             ", workers: ", size, ", give each worker at least one row"));
   }
   return *globalBatchSize / size + (rank < *globalBatchSize % size ? 1 : 0);
+}
+
+double TrainSpec::globalBatchSizeOf(int size) const {
+  return globalBatchSize ? static_cast<double>(*globalBatchSize) : static_cast<double>(batchSize) * size;
 }
 
 WorkerSpec WorkerSpec::fromJson(const Json& json) {

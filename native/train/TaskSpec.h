@@ -8,6 +8,7 @@
 
 #include "network/Graph.h"
 #include "optim/Updater.h"
+#include "tensor/Halves.h"
 #include "train/DataSpec.h"
 #include "train/Head.h"
 
@@ -19,9 +20,10 @@ inline constexpr int64_t kMaxBatchSize = 1 << 24;
 struct TrainSpec {
   std::vector<Head> heads;  // by output: loss, metrics and their like
   optim::UpdateSpec updates;
-  int64_t batchSize = 32;                  // rows of a step on each worker
-  std::optional<int64_t> globalBatchSize;  // instead: rows of a step on all workers together
-  int64_t backwardPassesPerStep = 1;       // batches of a worker whose gradients make one update
+  int64_t batchSize = 32;                         // rows of a step on each worker
+  std::optional<int64_t> globalBatchSize;         // instead: rows of a step on all workers together
+  int64_t backwardPassesPerStep = 1;              // batches of a worker whose gradients make one update
+  std::optional<HalfFormat> gradientCompression;  // on their way between workers; none: floats
   int64_t epochs = 1;
   uint64_t seed = 0;
   bool shuffle = true;
@@ -31,6 +33,7 @@ struct TrainSpec {
   Json toJson() const;
   // The global batch divides as evenly as it can; the first ranks take the rest.
   int64_t batchSizeOf(int rank, int size) const;
+  double globalBatchSizeOf(int size) const;
 };
 
 struct WorkerSpec {

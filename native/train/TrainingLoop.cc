@@ -43,6 +43,17 @@ std::vector<size_t> sparseSlicesOf(const LoopContext& context) {
   return sparseSlices(context.task.graph.parameters(), context.sparseFloats);
 }
 
+// Gradients of several passes are divided by the rows after the reduction only. Running statistics are no gradients.
+comm::WireSpec wireOf(const TaskSpec& task, int ranks) {
+  bool divided = task.training.backwardPassesPerStep == 1;
+  comm::WireSpec wire{task.training.gradientCompression, divided ? task.training.globalBatchSizeOf(ranks) : 1.0, {}};
+  const auto& parameters = task.graph.parameters().parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].runningMomentum) wire.exactSlices.push_back(i);
+  }
+  return wire;
+}
+
 size_t gradientFloats(const LoopContext& context) {
   return context.task.graph.parameters().layout().numFloats() + tailFloats(context.task) +
          comm::Bucketer::numCounts(sparseSlicesOf(context).size(), context.communicator.size());
@@ -86,7 +97,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters()), simdLevel(),
                &rows_),
       comm_(context_.communicator, timeout_, context_.trace),
-      bucketer_(comm_, gradients_.all(), layout_, sparseTables(context_.task, rows_, context_.communicator.size())),
+      bucketer_(comm_, gradients_.all(), layout_, sparseTables(context_.task, rows_, context_.communicator.size()),
+                wireOf(context_.task, context_.communicator.size())),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
       validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
@@ -223,7 +235,8 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .assembleSeconds = times.assembleSeconds,
                      .computeSeconds = gradientSeconds_ + updateSeconds_,
                      .allreduceSeconds = comm_.takeSeconds(),
-                     .exposedAllreduceSeconds = reductionSeconds_};
+                     .exposedAllreduceSeconds = reductionSeconds_,
+                     .reducedAgain = bucketer_.takeRepeats()};
   addToProfile(record);
   gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
   ownRows_ = 0;

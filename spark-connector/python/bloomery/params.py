@@ -147,6 +147,12 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
         "batches per worker whose gradients are added up for one step",
         TypeConverters.toInt,
     )
+    gradientCompression: Param[str] = Param(
+        _owner,
+        "gradientCompression",
+        "how gradients travel between workers: none (32 bits), fp16 or bf16 (16 bits)",
+        TypeConverters.toString,
+    )
     loss: Param[str] = Param(
         _owner,
         "loss",
@@ -248,6 +254,10 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getBackwardPassesPerStep(self) -> int:
         """Batches per worker whose gradients are added up for one step."""
         return self.getOrDefault(self.backwardPassesPerStep)
+
+    def getGradientCompression(self) -> str:
+        """How gradients travel between workers."""
+        return self.getOrDefault(self.gradientCompression)
 
     def getLoss(self) -> str:
         """The loss."""

@@ -45,7 +45,7 @@ struct Table {
       : values(kRows * kWidth),
         rows(TensorView{values.data(), {kRows, kWidth}}),
         counts(static_cast<size_t>(ranks)),
-        reduction(rows, counts, ranks * kRows) {}
+        reduction(rows, counts, ranks * kRows, wire) {}
 
   void touch(int64_t row, float value) {
     rows.mark(row);
@@ -62,6 +62,7 @@ struct Table {
   std::vector<float> values;
   TouchedRows rows;
   std::vector<float> counts;
+  GradientWire wire{WireSpec{}};
   RowReduction reduction;
 };
 

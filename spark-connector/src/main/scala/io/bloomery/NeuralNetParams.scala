@@ -77,6 +77,11 @@ trait NeuralNetParams
     "backwardPassesPerStep",
     "batches per worker whose gradients are added up for one step")
 
+  final val gradientCompression: Param[String] = new Param[String](
+    this,
+    "gradientCompression",
+    "how gradients travel between workers: none (32 bits), fp16 or bf16 (16 bits)")
+
   final val loss: Param[String] = new Param[String](
     this,
     "loss",
@@ -152,6 +157,7 @@ trait NeuralNetParams
   final def getClipValue: Double = $(clipValue)
   final def getEmaMomentum: Double = $(emaMomentum)
   final def getBackwardPassesPerStep: Int = $(backwardPassesPerStep)
+  final def getGradientCompression: String = $(gradientCompression)
   final def getLoss: String = $(loss)
   final def getMetrics: Array[String] = $(metrics)
   final def getClassWeights: String = $(classWeights)

@@ -93,7 +93,6 @@ class TrainingLoop {
   void addToProfile(const EpochRecord& epoch);
   Measures measured(const StepSums& sums, std::span<double> metricSums);
   std::optional<Measures> evaluate(int64_t epoch);
-  void checkEqualParameters(int64_t epoch);
   // Warns, once for each output, when the epoch's sums say that it did not depend on the row.
   void warnOfConstantOutputs(std::span<const double> metricSums, const char* rows, int64_t epoch);
   int64_t sumOverWorkers(int64_t value);

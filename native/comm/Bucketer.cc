@@ -18,6 +18,18 @@ std::vector<size_t> slicesOf(const std::vector<SparseTable>& tables) {
   return slices;
 }
 
+// Of a bucket whose gradients stay where they are.
+class TailReduction final : public Reduction {
+ public:
+  explicit TailReduction(std::span<float> tail = {}) : tail_(tail) {}
+  void run(Communicator& communicator, Timeout timeout) override {
+    if (!tail_.empty()) communicator.allreduce(tail_, timeout);
+  }
+
+ private:
+  std::span<float> tail_;
+};
+
 }  // namespace
 
 std::vector<Bucket> planBuckets(const ArenaLayout& layout, size_t numFloats, const std::vector<size_t>& apart) {
@@ -66,7 +78,16 @@ Bucketer::Bucketer(CommThread& comm, std::span<float> gradients, const ArenaLayo
     reductions_[bucketOf_[tables_[i].slice]] =
         std::make_unique<RowReduction>(*tables_[i].rows, counts_.subspan(i * ranks, ranks), tables_[i].mostRows, wire_);
   }
-  if (wire_.halves()) planHalves(layout, wire.exactSlices);
+  if (wire.onlyTail) {
+    planTail(layout);
+  } else if (wire_.halves()) {
+    planHalves(layout, wire.exactSlices);
+  }
+}
+
+void Bucketer::planTail(const ArenaLayout& layout) {
+  for (std::unique_ptr<Reduction>& reduction : reductions_) reduction = std::make_unique<TailReduction>();
+  reductions_[0] = std::make_unique<TailReduction>(gradients_.subspan(layout.numFloats()));
 }
 
 // What lies behind the last slice is exact, too. A bucket with little else travels whole, in one message.

@@ -57,6 +57,7 @@ class Bucketer final : public GradientSink {
 
  private:
   void start(size_t bucket);
+  void planTail(const ArenaLayout& layout);
   void planHalves(const ArenaLayout& layout, const std::vector<size_t>& exactSlices);
 
   CommThread& comm_;

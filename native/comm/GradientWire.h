@@ -20,6 +20,7 @@ struct WireSpec {
   // the power of two next below this, which rounds nothing.
   double globalBatch = 1;
   std::vector<size_t> exactSlices = {};  // that travel as floats always
+  bool onlyTail = false;                 // what lies behind the last slice travels, and no gradient
 };
 
 class GradientWire {

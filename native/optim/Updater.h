@@ -72,6 +72,7 @@ class Updater {
   // Exchanges the trainable parameters and their averages: to evaluate or keep the averages, and once more to train
   // on. Without emaMomentum and before the first step there is nothing to exchange.
   void swapAverages(std::span<float> parameters);
+  std::span<float> averages() const { return averages_.all(); }  // empty without emaMomentum
 
   // All that a training must keep to go on as if it had never stopped, beside the parameters: the arenas may be written
   // to, the counters go to `restore`.

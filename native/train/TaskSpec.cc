@@ -97,6 +97,18 @@ void checkPasses(const TaskSpec& task) {
   }
 }
 
+// Then no gradient travels.
+void checkLocalSteps(const TaskSpec& task) {
+  if (task.training.localSteps == 1) return;
+  if (task.training.gradientCompression) {
+    throw UserError(
+        "Option localSteps above 1 does not go with gradientCompression, since no gradient travels: keep one");
+  }
+  if (task.graph.synchronizesStatistics()) {
+    throw UserError("Option localSteps above 1 does not go with synchronized batch normalization: set it to 1");
+  }
+}
+
 struct Compression {
   const char* name;
   std::optional<HalfFormat> format;
@@ -136,6 +148,7 @@ TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
   spec.backwardPassesPerStep = positive(reader.integer("backwardPassesPerStep", spec.backwardPassesPerStep),
                                         "backwardPassesPerStep", kMaxBatchSize);
   spec.gradientCompression = readCompression(reader.text("gradientCompression", "none"));
+  spec.localSteps = positive(reader.integer("localSteps", spec.localSteps), "localSteps");
   spec.epochs = positive(reader.integer("epochs", spec.epochs), "epochs");
   spec.seed = static_cast<uint64_t>(reader.integer("seed", 0));
   spec.shuffle = reader.boolean("shuffle", spec.shuffle);
@@ -159,6 +172,7 @@ Json TrainSpec::toJson() const {
   }
   json["backwardPassesPerStep"] = backwardPassesPerStep;
   json["gradientCompression"] = nameOf(gradientCompression);
+  json["localSteps"] = localSteps;
   json["epochs"] = epochs;
   json["seed"] = static_cast<int64_t>(seed);
   json["shuffle"] = shuffle;
@@ -214,6 +228,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
     splitRows(task);
     checkSchedule(task);
     checkPasses(task);
+    checkLocalSteps(task);
     task.graph.checkBatchSize(task.training.batchSizeOf(task.worker.rank, task.worker.size));
   }
   return task;

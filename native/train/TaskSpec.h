@@ -24,6 +24,7 @@ struct TrainSpec {
   std::optional<int64_t> globalBatchSize;         // instead: rows of a step on all workers together
   int64_t backwardPassesPerStep = 1;              // batches of a worker whose gradients make one update
   std::optional<HalfFormat> gradientCompression;  // on their way between workers; none: floats
+  int64_t localSteps = 1;  // above: gradients stay on their worker, and parameters are averaged every so many steps
   int64_t epochs = 1;
   uint64_t seed = 0;
   bool shuffle = true;

@@ -46,7 +46,10 @@ std::vector<size_t> sparseSlicesOf(const LoopContext& context) {
 // Gradients of several passes are divided by the rows after the reduction only. Running statistics are no gradients.
 comm::WireSpec wireOf(const TaskSpec& task, int ranks) {
   bool divided = task.training.backwardPassesPerStep == 1;
-  comm::WireSpec wire{task.training.gradientCompression, divided ? task.training.globalBatchSizeOf(ranks) : 1.0, {}};
+  comm::WireSpec wire{task.training.gradientCompression,
+                      divided ? task.training.globalBatchSizeOf(ranks) : 1.0,
+                      {},
+                      task.training.localSteps > 1};
   const auto& parameters = task.graph.parameters().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].runningMomentum) wire.exactSlices.push_back(i);
@@ -83,6 +86,7 @@ TrainingLoop::TrainingLoop(LoopContext context)
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1, layout_, gradients_, rows_),
+      local_(context_.task.training.localSteps, context_.task.graph.parameters()),
       updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters()), simdLevel(),
                &rows_),
       comm_(context_.communicator, timeout_, context_.trace),
@@ -99,6 +103,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       sums_(objective_.numOutputs()),
       totals_(objective_.numOutputs()),
       metricSums_(objective_.numMetricSums()),
+      ownHeader_(objective_.numOutputs()),
+      brought_(objective_.numOutputs()),
       own_(objective_.numOutputs()),
       ones_(objective_.numOutputs(), 1.0),
       noInputs_(context_.task.graph.inputs().size(), nullptr),
@@ -193,18 +199,21 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     reduceGradients(batch);
     if (batch != nullptr) batches_.pop();
     updateParameters(epoch, ++steps);
+    if (local_.isDue()) averageParameters();
     totals_ += sums_;
     objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
     addPenalty(soFar_);
     context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start));
     if (next_.notReady > 0 || !headerRides_) exchangeHeaders(next_);
   }
+  if (local_.isPending()) averageParameters();
   if (streams_ && epoch == 1) countRows();
   double trainSeconds = secondsSince(start);
   check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
         totals_.rows, ", rows: ", totalRows_);
   checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout_, message("after epoch ", epoch));
   auto times = batches_.takeTimes();
+  if (local_.on()) averagePenalties();
   Measures training = measured(totals_, metricSums_);
   addPenalty(training);
   warnOfConstantOutputs(metricSums_, "training", epoch);
@@ -248,13 +257,20 @@ void TrainingLoop::addToProfile(const EpochRecord& epoch) {
   profile.seconds += epoch.seconds;
 }
 
-void TrainingLoop::describe(std::optional<data::Batch*> batch, StepHeader& header) const {
+void TrainingLoop::describe(std::optional<const data::Batch*> batch, StepHeader& header) const {
   const data::Batch* known = batch.value_or(nullptr);
   header.notReady = batch ? 0 : 1;
   header.rows = known == nullptr ? 0 : known->numRows;
   for (size_t i = 0; i < header.weights.size(); ++i) {
     header.weights[i] = known == nullptr ? 0.0 : known->targets[i].weightSum;
   }
+}
+
+// Whose rows this worker's gradients are divided by: all workers', or, while it trains on its own, its own.
+const StepHeader& TrainingLoop::divisor(const data::Batch* batch) {
+  if (!local_.on()) return header_;
+  describe(batch, ownHeader_);
+  return ownHeader_;
 }
 
 // Before an epoch's first step, which no step announced, and when a worker could not tell in time.
@@ -293,12 +309,12 @@ void TrainingLoop::computeLosses(const data::Batch* batch, int64_t epoch) {
   TraceScope scope(context_.trace, "forward", "compute", &gradientSeconds_);
   if (batch == nullptr) return takePartWithoutRows(epoch);
   bool divides = passes_ == 1;  // else the update does
+  const StepHeader& header = divisor(batch);
   double rows = static_cast<double>(batch->numRows);
-  plan_->forward(inputOf(*batch, epoch, divides ? rows / static_cast<double>(header_.rows) : rows),
-                 nn::Mode::kTraining);
+  plan_->forward(inputOf(*batch, epoch, divides ? rows / static_cast<double>(header.rows) : rows), nn::Mode::kTraining);
   {
     TraceScope loss(context_.trace, "loss", "compute", &lossSeconds_);
-    objective_.compute(*plan_, *batch, divides ? header_.weights : ones_, own_.losses, metricSums_);
+    objective_.compute(*plan_, *batch, divides ? header.weights : ones_, own_.losses, metricSums_);
   }
   own_.rows = batch->numRows;
   ownRows_ += batch->numRows;
@@ -320,7 +336,7 @@ void TrainingLoop::takePartWithoutRows(int64_t epoch) {
 void TrainingLoop::computeGradients(const data::Batch* batch, GradientSink& sink) {
   TraceScope scope(context_.trace, "backward", "compute", &gradientSeconds_);
   bool takesPart = batch != nullptr || context_.task.graph.synchronizesStatistics();
-  bool counts = header_.hasWeight() || (passes_ > 1 && batch != nullptr);
+  bool counts = divisor(batch).hasWeight() || (passes_ > 1 && batch != nullptr);
   if (takesPart && counts) plan_->backward(sink);
 }
 
@@ -350,19 +366,21 @@ void TrainingLoop::checkFinite(int64_t epoch, int64_t step) {
 // Bucket by bucket, as they come; the first brings the sums of the step.
 void TrainingLoop::updateParameters(int64_t epoch, int64_t step) {
   const std::vector<comm::Bucket>& buckets = bucketer_.buckets();
+  brought_ = sums_;
   awaitBucket(0);
   tail_.read(sums_, next_);
   checkFinite(epoch, step);
-  double weight = *std::max_element(sums_.weights.begin(), sums_.weights.end());
+  const StepSums& counted = local_.on() ? brought_ : sums_;
+  double weight = *std::max_element(counted.weights.begin(), counted.weights.end());
   std::span<float> parameters = context_.parameters.all(), gradients = gradients_.all().first(parameters.size());
   auto update = [&](size_t first, size_t size) {
     TraceScope scope(context_.trace, "update", "compute", &updateSeconds_);
-    followStatistics(first, size);
+    followStatistics(first, size, counted.rows);
     penalties_ += updater_.update(parameters, gradients, first, size) * static_cast<double>(sums_.rows);
   };
-  if (weight > 0) {
+  if (sums_.totalWeight() > 0) {  // which counts as a step on a worker without weight of its own, too
     learningRate_ = updater_.learningRate(stepsPerEpoch_);
-    updater_.begin(stepsPerEpoch_, passes_ > 1 ? 1 / weight : 1.0);
+    updater_.begin(stepsPerEpoch_, passes_ > 1 && weight > 0 ? 1 / weight : 1.0);
   }
   for (size_t i = 0; i < buckets.size(); ++i) {
     awaitBucket(i);
@@ -371,14 +389,14 @@ void TrainingLoop::updateParameters(int64_t epoch, int64_t step) {
       update(buckets[i].first, end - buckets[i].first);
     }
   }
-  if (weight <= 0) return;
-  if (!updater_.updatesInParts()) update(0, parameters.size());
-  updater_.end();
+  if (weight > 0 && !updater_.updatesInParts()) update(0, parameters.size());
+  if (sums_.totalWeight() > 0) updater_.end();
+  local_.stepDone(brought_.totalWeight(), sums_.totalWeight());
 }
 
 // Running statistics came through the reduction in place of gradients, weighted by rows.
-void TrainingLoop::followStatistics(size_t first, size_t size) {
-  float scale = passes_ > 1 ? 1.0f / static_cast<float>(sums_.rows) : 1.0f;
+void TrainingLoop::followStatistics(size_t first, size_t size, int64_t rows) {
+  float scale = passes_ > 1 ? 1.0f / static_cast<float>(rows) : 1.0f;
   for (const Statistic& statistic : statistics_) {
     if (statistic.first < first || statistic.first >= first + size) continue;
     float* values = context_.parameters.all().data() + statistic.first;
@@ -387,6 +405,17 @@ void TrainingLoop::followStatistics(size_t first, size_t size) {
       values[i] = statistic.momentum * values[i] + (1 - statistic.momentum) * news[i] * scale;
     }
   }
+}
+
+void TrainingLoop::averageParameters() {
+  TraceScope scope(context_.trace, "average parameters", "compute", &reductionSeconds_);
+  local_.average(context_.parameters.all(), updater_.averages(), context_.communicator, timeout_);
+}
+
+// Each worker added those of its own parameters; what schedules see must be the same for all.
+void TrainingLoop::averagePenalties() {
+  context_.communicator.allreduce(std::span(&penalties_, 1), timeout_);
+  penalties_ /= context_.communicator.size();
 }
 
 void TrainingLoop::addPenalty(Measures& measures) const {

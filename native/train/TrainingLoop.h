@@ -14,6 +14,7 @@
 #include "nn/Plan.h"
 #include "optim/Updater.h"
 #include "train/AccumulatedGradients.h"
+#include "train/LocalSteps.h"
 #include "train/Objective.h"
 #include "train/Progress.h"
 #include "train/SparseSlices.h"
@@ -71,7 +72,8 @@ class TrainingLoop {
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
   // The header of this worker's next batch: nullptr when it has run out, nothing when it is not there yet.
-  void describe(std::optional<data::Batch*> batch, StepHeader& header) const;
+  void describe(std::optional<const data::Batch*> batch, StepHeader& header) const;
+  const StepHeader& divisor(const data::Batch* batch);
   // Headers alone, till every worker knows what it brings to the next step.
   void exchangeHeaders(StepHeader& header);
   // All batches of a step but its last: their gradients wait, not divided yet, for those of the last.
@@ -86,7 +88,10 @@ class TrainingLoop {
   void reduceGradients(const data::Batch* batch);
   void checkFinite(int64_t epoch, int64_t step);
   void updateParameters(int64_t epoch, int64_t step);
-  void followStatistics(size_t first, size_t size);
+  // rows: that the statistics of several passes are sums over.
+  void followStatistics(size_t first, size_t size, int64_t rows);
+  void averageParameters();
+  void averagePenalties();
   void awaitBucket(size_t bucket);
   void addPenalty(Measures& measures) const;
   // Hands the epoch's times to the profile, when there is one.
@@ -110,6 +115,7 @@ class TrainingLoop {
   Objective objective_;
   int64_t passes_;  // batches of a step on this worker
   AccumulatedGradients accumulated_;
+  LocalSteps local_;
   optim::Updater updater_;
   comm::CommThread comm_;
   comm::Bucketer bucketer_;
@@ -124,6 +130,8 @@ class TrainingLoop {
   StepSums totals_;                 // of the epoch, over all workers
   std::vector<double> metricSums_;  // of the epoch, on this worker
   Measures soFar_;
+  StepHeader ownHeader_;      // of this worker's part of the step
+  StepSums brought_;          // to the step by this worker
   StepSums own_;              // of one pass
   std::vector<double> ones_;  // by output: weight sums of passes that are divided later
   std::vector<const float*> noInputs_;

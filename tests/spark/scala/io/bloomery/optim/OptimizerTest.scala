@@ -96,7 +96,8 @@ class OptimizerTest extends AnyFunSuite {
         .setClipNorm(2.0)
         .setEmaMomentum(0.9)
         .setBackwardPassesPerStep(4)
-        .setGradientCompression("bf16"))
+        .setGradientCompression("bf16")
+        .setLocalSteps(8))
     val training = Json.parse(task, "task").path("training")
     assert(training.path("optimizer").toString ==
       """{"kind":"adam","learningRate":{"kind":"cosine","initialLearningRate":0.5,"decaySteps":10}}""")
@@ -104,6 +105,7 @@ class OptimizerTest extends AnyFunSuite {
     assert(training.path("emaMomentum").asDouble == 0.9)
     assert(training.path("backwardPassesPerStep").asInt == 4)
     assert(training.path("gradientCompression").asText == "bf16")
+    assert(training.path("localSteps").asInt == 8)
     assert(!training.has("clipValue"))
   }
 

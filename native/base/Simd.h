@@ -4,10 +4,11 @@
 
 namespace bloomery {
 
-enum class SimdLevel { kBaseline, kAvx2 };  // kAvx2: with FMA, which every processor with AVX2 has
+enum class SimdLevel { kBaseline, kAvx2 };  // kAvx2: with FMA and F16C, which every processor with AVX2 has
 
 inline SimdLevel simdLevel() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? SimdLevel::kAvx2 : SimdLevel::kBaseline;
+  bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  return has ? SimdLevel::kAvx2 : SimdLevel::kBaseline;
 }
 
 }  // namespace bloomery

@@ -17,6 +17,17 @@ constexpr size_t kCapacity = 1024;  // reductions that may wait; `submit` waits 
 
 }  // namespace
 
+// One of the two.
+struct CommThread::Job {
+  std::span<float> values;
+  Reduction* reduction = nullptr;
+
+  void run(Communicator& communicator, Timeout timeout) const {
+    if (reduction != nullptr) return reduction->run(communicator, timeout);
+    communicator.allreduce(values, timeout);
+  }
+};
+
 struct CommThread::State {
   State(Communicator& communicatorIn, Timeout timeoutIn, Trace& traceIn)
       : communicator(communicatorIn), timeout(timeoutIn), trace(traceIn) {}
@@ -28,7 +39,7 @@ struct CommThread::State {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::array<std::span<float>, kCapacity> ring;
+  std::array<Job, kCapacity> ring;
   size_t first = 0;
   size_t count = 0;     // the one under way included
   uint64_t ticket = 0;  // of the last one submitted
@@ -43,7 +54,7 @@ void CommThread::State::run() {
   while (true) {
     changed.wait(lock, [&] { return stopping || count > 0; });
     if (stopping) return;
-    std::span<float> values = ring[first];
+    Job job = ring[first];
     bool useless = error != nullptr;  // after a failure the communicator is dead
     lock.unlock();
     std::exception_ptr failure;
@@ -51,7 +62,7 @@ void CommThread::State::run() {
     if (!useless) {
       try {
         TraceScope scope(trace, "allreduce", "comm", &spent);
-        communicator.allreduce(values, timeout);
+        job.run(communicator, timeout);
       } catch (...) {
         failure = std::current_exception();
       }
@@ -79,13 +90,17 @@ CommThread::~CommThread() {
   state_->thread.join();
 }
 
-uint64_t CommThread::submit(std::span<float> values) {
+uint64_t CommThread::submit(std::span<float> values) { return submit(Job{values}); }
+
+uint64_t CommThread::submit(Reduction& reduction) { return submit(Job{{}, &reduction}); }
+
+uint64_t CommThread::submit(const Job& job) {
   if (state_->communicator.size() == 1) return 0;  // the values are the sums
   uint64_t ticket = 0;
   {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [&] { return state_->count < kCapacity; });
-    state_->ring[(state_->first + state_->count) % kCapacity] = values;
+    state_->ring[(state_->first + state_->count) % kCapacity] = job;
     ++state_->count;
     ticket = ++state_->ticket;
   }
@@ -104,6 +119,10 @@ void CommThread::wait() {
   state_->changed.wait(lock, [&] { return state_->count == 0; });
   if (state_->error != nullptr) std::rethrow_exception(state_->error);
 }
+
+int CommThread::rank() const { return state_->communicator.rank(); }
+
+int CommThread::size() const { return state_->communicator.size(); }
 
 double CommThread::takeSeconds() {
   std::lock_guard lock(state_->mutex);

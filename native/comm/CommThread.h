@@ -11,6 +11,14 @@
 
 namespace bloomery::comm {
 
+// What takes more than one sum. Outlives its ticket.
+class Reduction {
+ public:
+  virtual ~Reduction() = default;
+  // On the comm thread.
+  virtual void run(Communicator& communicator, Timeout timeout) = 0;
+};
+
 class CommThread {
  public:
   CommThread(Communicator& communicator, Timeout timeout, Trace& trace);
@@ -19,14 +27,20 @@ class CommThread {
   // Sums `values` over all ranks; they must stay untouched till they are waited for. Allocates nothing, and does
   // nothing at all where there is one rank. The ticket is for `wait`.
   uint64_t submit(std::span<float> values);
+  uint64_t submit(Reduction& reduction);
   // Returns when the reduction with this ticket and all before it are done, or all that were submitted; rethrows the
   // first failure.
   void wait(uint64_t ticket);
   void wait();
   double takeSeconds();  // spent reducing since the last call
 
+  int rank() const;
+  int size() const;
+
  private:
   struct State;
+  struct Job;
+  uint64_t submit(const Job& job);
   std::unique_ptr<State> state_;
 };
 

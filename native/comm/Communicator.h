@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "tensor/Halves.h"
+
 namespace bloomery::comm {
 
 using Timeout = std::chrono::milliseconds;
@@ -24,6 +26,9 @@ class Communicator {
   // known, the peer, when it takes longer than the timeout or a peer closes.
   virtual void allreduce(std::span<float> values, Timeout timeout) = 0;
   virtual void allreduce(std::span<double> values, Timeout timeout) = 0;
+  // The same for floats of 16 bits: every sum of two is rounded to them. Whoever stands in for a group may leave it
+  // out.
+  virtual void allreduceHalves(std::span<uint16_t> values, HalfFormat format, Timeout timeout);
   // Everybody's value, by rank.
   virtual std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) = 0;

@@ -209,7 +209,8 @@ Shape declareLayer(Embedding& layer, const std::string& name, Inputs inputs, Par
                   .initializer = layer.initializer,
                   .fanIn = layer.inputDim,
                   .fanOut = layer.outputDim,
-                  .regularizer = layer.regularizer});
+                  .regularizer = layer.regularizer,
+                  .gathered = true});
   return limited({inputs[0][0], layer.outputDim}, "output");
 }
 

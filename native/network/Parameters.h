@@ -47,6 +47,8 @@ struct Parameter {
   // the parameter follows it: momentum * old + (1 - momentum) * new.
   std::optional<double> runningMomentum = {};
   std::vector<float> values = {};  // to start with, instead of the initializer's
+  // A table whose rows are taken by index: most rows of its gradient are zero.
+  bool gathered = false;
 };
 
 // Fills one parameter; the values depend on (seed, name) only.

@@ -11,6 +11,7 @@
 #include "network/Graph.h"
 #include "nn/Profile.h"
 #include "tensor/Arena.h"
+#include "tensor/GradientRows.h"
 #include "tensor/GradientSink.h"
 #include "tensor/Reducer.h"
 #include "tensor/TensorView.h"
@@ -59,6 +60,9 @@ struct PlanOptions {
   uint64_t seed = 0;
   Profile* profile = nullptr;  // to be filled, or null
   Reducer* reducer = nullptr;  // for synchronised statistics; null: this worker's batch alone
+  // Of the gradient arena. In its slices the plan touches only the rows that it marks, from a forward pass in training
+  // mode on; between two such passes others may mark and write rows, too. Null: every slice is written whole.
+  GradientRows* rows = nullptr;
 };
 
 // `parameters` (and `gradients`, unused for inference) are laid out by graph.parameters().layout() and must outlive

@@ -36,6 +36,8 @@ class AdagradOptimizer final : public Optimizer {
                            static_cast<float>(spec_.epsilon));
   }
 
+  bool restsWithoutGradient() const override { return spec_.weightDecay == 0; }
+
   std::vector<StateArena> state() override { return {{"accumulator", accumulator_.all()}}; }
 
  private:

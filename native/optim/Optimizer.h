@@ -105,9 +105,13 @@ class Optimizer {
 
   // Once per step, before the step's first update. step: updates before this one.
   virtual void beginStep(double learningRate, int64_t step) = 0;
-  // Updates parameters[first, first + gradients.size()) of the arena, whole slices; ranges of one step do not overlap.
-  // `decays` false leaves weight decay out.
+  // Updates parameters[first, first + gradients.size()) of the arena, whole slices or, of one that rests without a
+  // gradient, any part; ranges of one step do not overlap. `decays` false leaves weight decay out.
   virtual void update(size_t first, std::span<float> parameters, std::span<const float> gradients, bool decays) = 0;
+  // Where a gradient is zero, the parameter and all that is remembered of it stay as they are: such places may be left
+  // out. Not so with momenta, running means and weight decay, which go on without a gradient, as in Keras and PyTorch
+  // with dense gradients.
+  virtual bool restsWithoutGradient() const { return false; }
   // All it remembers, to be saved and written back.
   virtual std::vector<StateArena> state() = 0;
 };

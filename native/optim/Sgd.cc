@@ -59,6 +59,8 @@ class SgdOptimizer final : public Optimizer {
     }
   }
 
+  bool restsWithoutGradient() const override { return spec_.momentum == 0 && spec_.weightDecay == 0; }
+
   std::vector<StateArena> state() override {
     return spec_.momentum > 0 ? std::vector<StateArena>{{"velocity", velocity_.all()}} : std::vector<StateArena>{};
   }

@@ -32,7 +32,8 @@ std::vector<ParameterRule> rulesOf(const network::ParameterTable& parameters) {
   return rules;
 }
 
-Updater::Updater(const UpdateSpec& spec, const ArenaLayout& layout, std::vector<ParameterRule> rules, SimdLevel level)
+Updater::Updater(const UpdateSpec& spec, const ArenaLayout& layout, std::vector<ParameterRule> rules, SimdLevel level,
+                 const GradientRows* rows)
     : spec_(spec),
       level_(level),
       slices_(layout.slices()),
@@ -45,15 +46,18 @@ Updater::Updater(const UpdateSpec& spec, const ArenaLayout& layout, std::vector<
   check(rules_.size() == slices_.size(), "Not one rule per parameter: ", rules_.size(),
         ", parameters: ", slices_.size());
   regularises_ = std::ranges::any_of(rules_, regularises);
+  // The norm of all gradients and the averages go over everything anyway.
+  bool rests = rows != nullptr && optimizer_->restsWithoutGradient() && !spec.clipNorm && !spec.emaMomentum;
   for (size_t i = 0; i < slices_.size(); ++i) {
     if (!rules_[i].trainable) continue;
     size_t first = slices_[i].offset, end = i + 1 < slices_.size() ? slices_[i + 1].offset : layout.numFloats();
-    bool continues =
-        !runs_.empty() && runs_.back().first + runs_.back().size == first && runs_.back().decays == rules_[i].decays;
+    TouchedRows* touched = rests && !regularises(rules_[i]) ? rows->find(i) : nullptr;
+    bool continues = touched == nullptr && !runs_.empty() && runs_.back().touched == nullptr &&
+                     runs_.back().first + runs_.back().size == first && runs_.back().decays == rules_[i].decays;
     if (continues) {
       runs_.back().size += end - first;
     } else {
-      runs_.push_back({first, end - first, rules_[i].decays});
+      runs_.push_back({first, end - first, rules_[i].decays, touched});
     }
   }
 }
@@ -95,7 +99,13 @@ template <typename Act>
 void Updater::forRuns(size_t first, size_t size, Act act) const {
   for (const Run& run : runs_) {
     size_t from = std::max(run.first, first), till = std::min(run.first + run.size, first + size);
-    if (from < till) act(Run{from, till - from, run.decays});
+    if (from >= till) continue;
+    if (run.touched == nullptr) {
+      act(Run{from, till - from, run.decays});
+    } else {
+      run.touched->forStretches(
+          [&](size_t offset, size_t length) { act(Run{run.first + offset, length, run.decays}); });
+    }
   }
 }
 

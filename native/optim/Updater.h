@@ -14,6 +14,7 @@
 #include "optim/Optimizer.h"
 #include "optim/Schedule.h"
 #include "optim/Sums.h"
+#include "tensor/GradientRows.h"
 
 namespace bloomery::optim {
 
@@ -43,9 +44,12 @@ size_t numStateArenas(const UpdateSpec& spec);
 
 class Updater {
  public:
-  // rules: one per slice of the layout, in its order; empty: the default for all.
+  // rules: one per slice of the layout, in its order; empty: the default for all. rows: of the gradients that `update`
+  // will get, or null. Rows that are not marked are left out of everything where that changes nothing: where the
+  // optimizer rests without a gradient, and nobody wants the norm of all gradients or an average of the weights. (A row
+  // that is left out keeps a subnormal number or a negative zero, of which an update makes zero.)
   Updater(const UpdateSpec& spec, const ArenaLayout& layout, std::vector<ParameterRule> rules,
-          SimdLevel level = simdLevel());
+          SimdLevel level = simdLevel(), const GradientRows* rows = nullptr);
 
   // Updates the parameters; the gradients are multiplied by gradientScale first and end up as the optimizer saw them.
   // Returns the regularisation loss of the parameters as they were before.
@@ -68,6 +72,7 @@ class Updater {
   // Exchanges the trainable parameters and their averages: to evaluate or keep the averages, and once more to train
   // on. Without emaMomentum and before the first step there is nothing to exchange.
   void swapAverages(std::span<float> parameters);
+  std::span<float> averages() const { return averages_.all(); }  // empty without emaMomentum
 
   // All that a training must keep to go on as if it had never stopped, beside the parameters: the arenas may be written
   // to, the counters go to `restore`.
@@ -80,9 +85,10 @@ class Updater {
   struct Run {
     size_t first = 0, size = 0;
     bool decays = true;
+    TouchedRows* touched = nullptr;  // of a single slice, of which the rest may be left out
   };
 
-  // Calls act(run) for the part of every run that lies in [first, first + size).
+  // Calls act(run) for the part of every run that lies in [first, first + size), and of that the rows that count.
   template <typename Act>
   void forRuns(size_t first, size_t size, Act act) const;
   double regularisePart(std::span<const float> parameters, std::span<float> gradients, size_t first, size_t size);

@@ -38,6 +38,7 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["computeSeconds"] = record.computeSeconds;
   json["allreduceSeconds"] = record.allreduceSeconds;
   json["exposedAllreduceSeconds"] = record.exposedAllreduceSeconds;
+  json["reducedAgain"] = record.reducedAgain;
   return json;
 }
 

@@ -39,6 +39,7 @@ struct EpochRecord {
   double computeSeconds = 0;
   double allreduceSeconds = 0;         // gradients were on their way
   double exposedAllreduceSeconds = 0;  // and the compute thread waited for them
+  int64_t reducedAgain = 0;  // messages of 16 bits whose sum was not finite, and that were added up again as floats
 };
 
 class Progress {

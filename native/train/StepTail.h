@@ -28,6 +28,11 @@ struct StepHeader {
 // What came of a step, or of several.
 struct StepSums {
   explicit StepSums(size_t outputs) : losses(outputs), weights(outputs) {}
+  double totalWeight() const {
+    double total = 0;
+    for (double weight : weights) total += weight;
+    return total;
+  }
   void clear() {
     rows = 0;
     losses.assign(losses.size(), 0);

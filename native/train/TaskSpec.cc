@@ -5,6 +5,7 @@
 
 #include "base/Error.h"
 #include "base/JsonValue.h"
+#include "base/Names.h"
 #include "data/LateValues.h"
 #include "train/Columns.h"
 
@@ -96,6 +97,40 @@ void checkPasses(const TaskSpec& task) {
   }
 }
 
+// Then no gradient travels.
+void checkLocalSteps(const TaskSpec& task) {
+  if (task.training.localSteps == 1) return;
+  if (task.training.gradientCompression) {
+    throw UserError(
+        "Option localSteps above 1 does not go with gradientCompression, since no gradient travels: keep one");
+  }
+  if (task.graph.synchronizesStatistics()) {
+    throw UserError("Option localSteps above 1 does not go with synchronized batch normalization: set it to 1");
+  }
+}
+
+struct Compression {
+  const char* name;
+  std::optional<HalfFormat> format;
+};
+constexpr Compression kCompressions[] = {{"none", {}}, {"fp16", HalfFormat::kFp16}, {"bf16", HalfFormat::kBf16}};
+
+std::optional<HalfFormat> readCompression(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Compression& known : kCompressions) {
+    if (known.name == name) return known.format;
+    names.emplace_back(known.name);
+  }
+  throw UserError(unknownName("gradientCompression", name, names));
+}
+
+const char* nameOf(std::optional<HalfFormat> format) {
+  for (const Compression& known : kCompressions) {
+    if (known.format == format) return known.name;
+  }
+  throw InternalError("A wire format without a name");
+}
+
 }  // namespace
 
 TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
@@ -112,6 +147,8 @@ TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
   }
   spec.backwardPassesPerStep = positive(reader.integer("backwardPassesPerStep", spec.backwardPassesPerStep),
                                         "backwardPassesPerStep", kMaxBatchSize);
+  spec.gradientCompression = readCompression(reader.text("gradientCompression", "none"));
+  spec.localSteps = positive(reader.integer("localSteps", spec.localSteps), "localSteps");
   spec.epochs = positive(reader.integer("epochs", spec.epochs), "epochs");
   if (reader.has("stepsPerEpoch")) spec.stepsPerEpoch = positive(reader.integer("stepsPerEpoch"), "stepsPerEpoch");
   spec.seed = static_cast<uint64_t>(reader.integer("seed", 0));
@@ -135,6 +172,8 @@ Json TrainSpec::toJson() const {
     json["batchSize"] = batchSize;
   }
   json["backwardPassesPerStep"] = backwardPassesPerStep;
+  json["gradientCompression"] = nameOf(gradientCompression);
+  json["localSteps"] = localSteps;
   json["epochs"] = epochs;
   if (stepsPerEpoch) json["stepsPerEpoch"] = *stepsPerEpoch;
   json["seed"] = static_cast<int64_t>(seed);
@@ -155,6 +194,10 @@ int64_t TrainSpec::batchSizeOf(int rank, int size) const {
 int64_t TrainSpec::stepsOf(int64_t rows, int rank, int size) const {
   int64_t rowsOfStep = batchSizeOf(rank, size) * backwardPassesPerStep;
   return rows / rowsOfStep + (rows % rowsOfStep > 0 ? 1 : 0);
+}
+
+double TrainSpec::globalBatchSizeOf(int size) const {
+  return globalBatchSize ? static_cast<double>(*globalBatchSize) : static_cast<double>(batchSize) * size;
 }
 
 WorkerSpec WorkerSpec::fromJson(const Json& json) {
@@ -192,6 +235,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
     splitRows(task);
     checkSchedule(task);
     checkPasses(task);
+    checkLocalSteps(task);
     task.graph.checkBatchSize(task.training.batchSizeOf(task.worker.rank, task.worker.size));
   }
   return task;

@@ -8,6 +8,7 @@
 
 #include "network/Graph.h"
 #include "optim/Updater.h"
+#include "tensor/Halves.h"
 #include "train/DataSpec.h"
 #include "train/Head.h"
 
@@ -19,9 +20,11 @@ inline constexpr int64_t kMaxBatchSize = 1 << 24;
 struct TrainSpec {
   std::vector<Head> heads;  // by output: loss, metrics and their like
   optim::UpdateSpec updates;
-  int64_t batchSize = 32;                  // rows of a step on each worker
-  std::optional<int64_t> globalBatchSize;  // instead: rows of a step on all workers together
-  int64_t backwardPassesPerStep = 1;       // batches of a worker whose gradients make one update
+  int64_t batchSize = 32;                         // rows of a step on each worker
+  std::optional<int64_t> globalBatchSize;         // instead: rows of a step on all workers together
+  int64_t backwardPassesPerStep = 1;              // batches of a worker whose gradients make one update
+  std::optional<HalfFormat> gradientCompression;  // on their way between workers; none: floats
+  int64_t localSteps = 1;  // above: gradients stay on their worker, and parameters are averaged every so many steps
   int64_t epochs = 1;
   std::optional<int64_t> stepsPerEpoch;  // for schedules that count epochs, before all rows have come
   uint64_t seed = 0;
@@ -34,6 +37,7 @@ struct TrainSpec {
   int64_t batchSizeOf(int rank, int size) const;
   // Of an epoch with so many rows of this worker.
   int64_t stepsOf(int64_t rows, int rank, int size) const;
+  double globalBatchSizeOf(int size) const;
 };
 
 struct WorkerSpec {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "base/Error.h"
 #include "base/Random.h"
-#include "optim/Gradients.h"
+#include "train/ConsistencyGuard.h"
 #include "train/InputStatistics.h"
 #include "train/LateColumns.h"
+#include "train/SparseSlices.h"
 
 namespace bloomery::train {
 
@@ -38,46 +38,35 @@ std::string validationRule(const TaskSpec& task) {
   return message("column '", task.columns.validation, "'");
 }
 
-// Adds what a step's earlier passes left to each slice of its last pass before it is handed on.
-class AddingSink final : public GradientSink {
- public:
-  AddingSink(const ArenaLayout& layout, std::span<float> gradients, std::span<const float> accumulated,
-             GradientSink& next)
-      : layout_(layout), gradients_(gradients), accumulated_(accumulated), next_(next) {}
-
-  void ready(size_t sliceIndex) override {
-    const Slice& slice = layout_.slices()[sliceIndex];
-    optim::addTo(simdLevel(), gradients_.subspan(slice.offset, slice.size),
-                 accumulated_.subspan(slice.offset, slice.size));
-    next_.ready(sliceIndex);
-  }
-
- private:
-  const ArenaLayout& layout_;
-  std::span<float> gradients_;
-  std::span<const float> accumulated_;
-  GradientSink& next_;
-};
-
 size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
 
-size_t gradientFloats(const TaskSpec& task) { return task.graph.parameters().layout().numFloats() + tailFloats(task); }
+std::vector<size_t> sparseSlicesOf(const LoopContext& context) {
+  return sparseSlices(context.task.graph.parameters(), context.sparseFloats);
+}
+
+// Gradients of several passes are divided by the rows after the reduction only. Running statistics are no gradients.
+comm::WireSpec wireOf(const TaskSpec& task, int ranks) {
+  bool divided = task.training.backwardPassesPerStep == 1;
+  comm::WireSpec wire{task.training.gradientCompression,
+                      divided ? task.training.globalBatchSizeOf(ranks) : 1.0,
+                      {},
+                      task.training.localSteps > 1};
+  const auto& parameters = task.graph.parameters().parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].runningMomentum) wire.exactSlices.push_back(i);
+  }
+  return wire;
+}
+
+size_t gradientFloats(const LoopContext& context) {
+  return context.task.graph.parameters().layout().numFloats() + tailFloats(context.task) +
+         comm::Bucketer::numCounts(sparseSlicesOf(context).size(), context.communicator.size());
+}
 
 data::ClassWeights classWeightsOf(const TaskSpec& task) {
   data::ClassWeights weights;
   for (const Head& head : task.training.heads) weights.push_back(head.classWeights);
   return weights;
-}
-
-uint64_t hashOf(std::span<const float> values) {
-  uint64_t hash = values.size();
-  for (size_t i = 0; i + 1 < values.size(); i += 2) {
-    uint64_t word;
-    std::memcpy(&word, &values[i], sizeof(word));
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
-    hash ^= hash >> 29;
-  }
-  return hash;
 }
 
 }  // namespace
@@ -88,18 +77,22 @@ TrainingLoop::TrainingLoop(LoopContext context)
       patience_(std::clamp(timeout_ / 4, comm::Timeout(1), kSignOfLife)),
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
       layout_(context_.task.graph.parameters().layout()),
-      gradients_(gradientFloats(context_.task)),
-      tail_(gradients_.all().last(tailFloats(context_.task))),
+      gradients_(gradientFloats(context_)),
+      rows_(gradients_, layout_, sparseSlicesOf(context_)),
+      tail_(gradients_.all().subspan(layout_.numFloats(), tailFloats(context_.task))),
       reducer_(context_.communicator, timeout_),
       plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
                              {batchSize_, true, context_.task.training.seed,
-                              context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_})),
+                              context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_, &rows_})),
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
-      accumulated_(passes_ > 1 ? context_.parameters.all().size() : 0),
-      updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters())),
+      accumulated_(passes_ > 1, layout_, gradients_, rows_),
+      local_(context_.task.training.localSteps, context_.task.graph.parameters()),
+      updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters()), simdLevel(),
+               &rows_),
       comm_(context_.communicator, timeout_, context_.trace),
-      bucketer_(comm_, gradients_.all(), layout_),
+      bucketer_(comm_, gradients_.all(), layout_, sparseTables(context_.task, rows_, context_.communicator.size()),
+                wireOf(context_.task, context_.communicator.size())),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
       validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
@@ -111,6 +104,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       sums_(objective_.numOutputs()),
       totals_(objective_.numOutputs()),
       metricSums_(objective_.numMetricSums()),
+      ownHeader_(objective_.numOutputs()),
+      brought_(objective_.numOutputs()),
       own_(objective_.numOutputs()),
       ones_(objective_.numOutputs(), 1.0),
       noInputs_(context_.task.graph.inputs().size(), nullptr),
@@ -179,7 +174,7 @@ int64_t TrainingLoop::sumOverWorkers(int64_t value) {
 void TrainingLoop::run() {
   context_.progress.enter(State::kLoading);
   if (!streams_) awaitAllRows();
-  checkEqualParameters(0);
+  checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout_, "before the first epoch");
   for (int64_t epoch = 1; epoch <= context_.task.training.epochs; ++epoch) trainEpoch(epoch);
   updater_.swapAverages(context_.parameters.all());
 }
@@ -218,18 +213,21 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     reduceGradients(batch);
     if (batch != nullptr) batches_.pop();
     updateParameters(epoch, ++steps);
+    if (local_.isDue()) averageParameters();
     totals_ += sums_;
     objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
     addPenalty(soFar_);
     context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start));
     if (next_.notReady > 0 || !headerRides_) exchangeHeaders(next_);
   }
+  if (local_.isPending()) averageParameters();
   if (streams_ && epoch == 1) countRows();
   double trainSeconds = secondsSince(start);
   check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
         totals_.rows, ", rows: ", totalRows_);
-  checkEqualParameters(epoch);
+  checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout_, message("after epoch ", epoch));
   auto times = batches_.takeTimes();
+  if (local_.on()) averagePenalties();
   Measures training = measured(totals_, metricSums_);
   addPenalty(training);
   warnOfConstantOutputs(metricSums_, "training", epoch);
@@ -250,7 +248,8 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .assembleSeconds = times.assembleSeconds,
                      .computeSeconds = gradientSeconds_ + updateSeconds_,
                      .allreduceSeconds = comm_.takeSeconds(),
-                     .exposedAllreduceSeconds = reductionSeconds_};
+                     .exposedAllreduceSeconds = reductionSeconds_,
+                     .reducedAgain = bucketer_.takeRepeats()};
   addToProfile(record);
   gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
   ownRows_ = 0;
@@ -273,13 +272,20 @@ void TrainingLoop::addToProfile(const EpochRecord& epoch) {
   profile.seconds += epoch.seconds;
 }
 
-void TrainingLoop::describe(std::optional<data::Batch*> batch, StepHeader& header) const {
+void TrainingLoop::describe(std::optional<const data::Batch*> batch, StepHeader& header) const {
   const data::Batch* known = batch.value_or(nullptr);
   header.notReady = batch ? 0 : 1;
   header.rows = known == nullptr ? 0 : known->numRows;
   for (size_t i = 0; i < header.weights.size(); ++i) {
     header.weights[i] = known == nullptr ? 0.0 : known->targets[i].weightSum;
   }
+}
+
+// Whose rows this worker's gradients are divided by: all workers', or, while it trains on its own, its own.
+const StepHeader& TrainingLoop::divisor(const data::Batch* batch) {
+  if (!local_.on()) return header_;
+  describe(batch, ownHeader_);
+  return ownHeader_;
 }
 
 // Before an epoch's first step, which no step announced, and when a worker could not tell in time.
@@ -309,7 +315,7 @@ void TrainingLoop::earlierPasses(int64_t epoch) {
     computeLosses(batches_.peek(), epoch);
     NoGradientSink sink;
     computeGradients(batches_.peek(), sink);
-    optim::addTo(simdLevel(), accumulated_.all(), gradients_.all().first(accumulated_.all().size()));
+    accumulated_.add();
     batches_.pop();
   }
 }
@@ -318,12 +324,12 @@ void TrainingLoop::computeLosses(const data::Batch* batch, int64_t epoch) {
   TraceScope scope(context_.trace, "forward", "compute", &gradientSeconds_);
   if (batch == nullptr) return takePartWithoutRows(epoch);
   bool divides = passes_ == 1;  // else the update does
+  const StepHeader& header = divisor(batch);
   double rows = static_cast<double>(batch->numRows);
-  plan_->forward(inputOf(*batch, epoch, divides ? rows / static_cast<double>(header_.rows) : rows),
-                 nn::Mode::kTraining);
+  plan_->forward(inputOf(*batch, epoch, divides ? rows / static_cast<double>(header.rows) : rows), nn::Mode::kTraining);
   {
     TraceScope loss(context_.trace, "loss", "compute", &lossSeconds_);
-    objective_.compute(*plan_, *batch, divides ? header_.weights : ones_, own_.losses, metricSums_);
+    objective_.compute(*plan_, *batch, divides ? header.weights : ones_, own_.losses, metricSums_);
   }
   own_.rows = batch->numRows;
   ownRows_ += batch->numRows;
@@ -333,7 +339,7 @@ void TrainingLoop::computeLosses(const data::Batch* batch, int64_t epoch) {
 
 // The others' statistics wait for everybody.
 void TrainingLoop::takePartWithoutRows(int64_t epoch) {
-  gradients_.clear();
+  rows_.clearArena();
   if (!context_.task.graph.synchronizesStatistics()) return;
   plan_->forward({noInputs_, {}, 0, epoch, 0.0}, nn::Mode::kTraining);
   for (size_t i = 0; i < objective_.numOutputs(); ++i) {
@@ -345,7 +351,7 @@ void TrainingLoop::takePartWithoutRows(int64_t epoch) {
 void TrainingLoop::computeGradients(const data::Batch* batch, GradientSink& sink) {
   TraceScope scope(context_.trace, "backward", "compute", &gradientSeconds_);
   bool takesPart = batch != nullptr || context_.task.graph.synchronizesStatistics();
-  bool counts = header_.hasWeight() || (passes_ > 1 && batch != nullptr);
+  bool counts = divisor(batch).hasWeight() || (passes_ > 1 && batch != nullptr);
   if (takesPart && counts) plan_->backward(sink);
 }
 
@@ -353,9 +359,9 @@ void TrainingLoop::computeGradients(const data::Batch* batch, GradientSink& sink
 void TrainingLoop::reduceGradients(const data::Batch* batch) {
   NoGradientSink none;
   GradientSink& out = context_.task.graph.synchronizesStatistics() ? static_cast<GradientSink&>(none) : bucketer_;
-  AddingSink adding(layout_, gradients_.all(), accumulated_.all(), out);
+  if (passes_ > 1) accumulated_.markRows();
   bucketer_.begin();
-  computeGradients(batch, passes_ > 1 ? adding : out);
+  computeGradients(batch, passes_ > 1 ? accumulated_.before(out) : out);
   bucketer_.finish();
 }
 
@@ -375,19 +381,21 @@ void TrainingLoop::checkFinite(int64_t epoch, int64_t step) {
 // Bucket by bucket, as they come; the first brings the sums of the step.
 void TrainingLoop::updateParameters(int64_t epoch, int64_t step) {
   const std::vector<comm::Bucket>& buckets = bucketer_.buckets();
+  brought_ = sums_;
   awaitBucket(0);
   tail_.read(sums_, next_);
   checkFinite(epoch, step);
-  double weight = *std::max_element(sums_.weights.begin(), sums_.weights.end());
+  const StepSums& counted = local_.on() ? brought_ : sums_;
+  double weight = *std::max_element(counted.weights.begin(), counted.weights.end());
   std::span<float> parameters = context_.parameters.all(), gradients = gradients_.all().first(parameters.size());
   auto update = [&](size_t first, size_t size) {
     TraceScope scope(context_.trace, "update", "compute", &updateSeconds_);
-    followStatistics(first, size);
+    followStatistics(first, size, counted.rows);
     penalties_ += updater_.update(parameters, gradients, first, size) * static_cast<double>(sums_.rows);
   };
-  if (weight > 0) {
+  if (sums_.totalWeight() > 0) {  // which counts as a step on a worker without weight of its own, too
     learningRate_ = updater_.learningRate(stepsPerEpoch_);
-    updater_.begin(stepsPerEpoch_, passes_ > 1 ? 1 / weight : 1.0);
+    updater_.begin(stepsPerEpoch_, passes_ > 1 && weight > 0 ? 1 / weight : 1.0);
   }
   for (size_t i = 0; i < buckets.size(); ++i) {
     awaitBucket(i);
@@ -396,14 +404,14 @@ void TrainingLoop::updateParameters(int64_t epoch, int64_t step) {
       update(buckets[i].first, end - buckets[i].first);
     }
   }
-  if (weight <= 0) return;
-  if (!updater_.updatesInParts()) update(0, parameters.size());
-  updater_.end();
+  if (weight > 0 && !updater_.updatesInParts()) update(0, parameters.size());
+  if (sums_.totalWeight() > 0) updater_.end();
+  local_.stepDone(brought_.totalWeight(), sums_.totalWeight());
 }
 
 // Running statistics came through the reduction in place of gradients, weighted by rows.
-void TrainingLoop::followStatistics(size_t first, size_t size) {
-  float scale = passes_ > 1 ? 1.0f / static_cast<float>(sums_.rows) : 1.0f;
+void TrainingLoop::followStatistics(size_t first, size_t size, int64_t rows) {
+  float scale = passes_ > 1 ? 1.0f / static_cast<float>(rows) : 1.0f;
   for (const Statistic& statistic : statistics_) {
     if (statistic.first < first || statistic.first >= first + size) continue;
     float* values = context_.parameters.all().data() + statistic.first;
@@ -412,6 +420,17 @@ void TrainingLoop::followStatistics(size_t first, size_t size) {
       values[i] = statistic.momentum * values[i] + (1 - statistic.momentum) * news[i] * scale;
     }
   }
+}
+
+void TrainingLoop::averageParameters() {
+  TraceScope scope(context_.trace, "average parameters", "compute", &reductionSeconds_);
+  local_.average(context_.parameters.all(), updater_.averages(), context_.communicator, timeout_);
+}
+
+// Each worker added those of its own parameters; what schedules see must be the same for all.
+void TrainingLoop::averagePenalties() {
+  context_.communicator.allreduce(std::span(&penalties_, 1), timeout_);
+  penalties_ /= context_.communicator.size();
 }
 
 void TrainingLoop::addPenalty(Measures& measures) const {
@@ -468,14 +487,6 @@ void TrainingLoop::warnOfConstantOutputs(std::span<const double> metricSums, con
                 "', all ", rows, " rows of epoch ", epoch,
                 ". Perhaps no unit of a ReLU before it is active any more: lower the learning rate, take "
                 "leaky_relu, or end in a linear layer"));
-  }
-}
-
-void TrainingLoop::checkEqualParameters(int64_t epoch) {
-  auto hashes = context_.communicator.allgather(hashOf(context_.parameters.all()), timeout_);
-  for (size_t rank = 0; rank < hashes.size(); ++rank) {
-    check(hashes[rank] == hashes[0], "Parameters differ between workers: rank ", rank, " and rank 0 after epoch ",
-          epoch);
   }
 }
 

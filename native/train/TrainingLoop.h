@@ -12,8 +12,12 @@
 #include "comm/CommThread.h"
 #include "data/Prefetcher.h"
 #include "nn/Plan.h"
+#include "optim/Updater.h"
+#include "train/AccumulatedGradients.h"
+#include "train/LocalSteps.h"
 #include "train/Objective.h"
 #include "train/Progress.h"
+#include "train/SparseSlices.h"
 #include "train/StepProfile.h"
 #include "train/StepTail.h"
 #include "train/TaskSpec.h"
@@ -34,10 +38,11 @@ struct LoopContext {
   const Cancellation& cancellation;
   Progress& progress;
   Trace& trace;
-  StepRowsOfEpoch stepRows;        // empty: by the task's seed and shuffle
-  StepProfile* profile = nullptr;  // to be filled, or null
-  Log* log = nullptr;              // for warnings, or null
-  bool keepsStatistics = false;    // the parameters came with those of Normalization layers
+  StepRowsOfEpoch stepRows;              // empty: by the task's seed and shuffle
+  StepProfile* profile = nullptr;        // to be filled, or null
+  Log* log = nullptr;                    // for warnings, or null
+  bool keepsStatistics = false;          // the parameters came with those of Normalization layers
+  int64_t sparseFloats = kSparseFloats;  // see sparseSlices
 };
 
 // Synchronised statistics, in the middle of a pass, while the comm thread is idle.
@@ -69,7 +74,8 @@ class TrainingLoop {
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
   // The header of this worker's next batch: nullptr when it has run out, nothing when it is not there yet.
-  void describe(std::optional<data::Batch*> batch, StepHeader& header) const;
+  void describe(std::optional<const data::Batch*> batch, StepHeader& header) const;
+  const StepHeader& divisor(const data::Batch* batch);
   // Headers alone, till every worker knows what it brings to the next step.
   void exchangeHeaders(StepHeader& header);
   // All batches of a step but its last: their gradients wait, not divided yet, for those of the last.
@@ -84,14 +90,16 @@ class TrainingLoop {
   void reduceGradients(const data::Batch* batch);
   void checkFinite(int64_t epoch, int64_t step);
   void updateParameters(int64_t epoch, int64_t step);
-  void followStatistics(size_t first, size_t size);
+  // rows: that the statistics of several passes are sums over.
+  void followStatistics(size_t first, size_t size, int64_t rows);
+  void averageParameters();
+  void averagePenalties();
   void awaitBucket(size_t bucket);
   void addPenalty(Measures& measures) const;
   // Hands the epoch's times to the profile, when there is one.
   void addToProfile(const EpochRecord& epoch);
   Measures measured(const StepSums& sums, std::span<double> metricSums);
   std::optional<Measures> evaluate(int64_t epoch);
-  void checkEqualParameters(int64_t epoch);
   // Warns, once for each output, when the epoch's sums say that it did not depend on the row.
   void warnOfConstantOutputs(std::span<const double> metricSums, const char* rows, int64_t epoch);
   int64_t sumOverWorkers(int64_t value);
@@ -101,13 +109,15 @@ class TrainingLoop {
   comm::Timeout patience_;  // with a batch that is late, before the others are told
   int64_t batchSize_;
   ArenaLayout layout_;  // of parameters and gradients
-  Arena gradients_;     // with the StepTail behind the last slice
+  Arena gradients_;     // with the StepTail and the bucketer's counts behind the last slice
+  GradientRows rows_;   // of the gradients
   StepTail tail_;
   GroupReducer reducer_;
   std::unique_ptr<nn::Plan> plan_;
   Objective objective_;
-  int64_t passes_;     // batches of a step on this worker
-  Arena accumulated_;  // gradients of a step's earlier passes
+  int64_t passes_;  // batches of a step on this worker
+  AccumulatedGradients accumulated_;
+  LocalSteps local_;
   optim::Updater updater_;
   comm::CommThread comm_;
   comm::Bucketer bucketer_;
@@ -122,6 +132,8 @@ class TrainingLoop {
   StepSums totals_;                 // of the epoch, over all workers
   std::vector<double> metricSums_;  // of the epoch, on this worker
   Measures soFar_;
+  StepHeader ownHeader_;      // of this worker's part of the step
+  StepSums brought_;          // to the step by this worker
   StepSums own_;              // of one pass
   std::vector<double> ones_;  // by output: weight sums of passes that are divided later
   std::vector<const float*> noInputs_;

@@ -29,6 +29,12 @@ void addValues(void* result, const void* a, const void* b, size_t count) {
   for (size_t i = 0; i < count; ++i) sums[i] = left[i] + right[i];
 }
 
+template <HalfFormat format>
+void addHalfValues(void* result, const void* a, const void* b, size_t count) {
+  addHalves(format, simdLevel(), static_cast<const uint16_t*>(a), static_cast<const uint16_t*>(b), count,
+            static_cast<uint16_t*>(result));
+}
+
 }  // namespace
 
 GlooCommunicator::GlooCommunicator(std::shared_ptr<Mesh> mesh)
@@ -69,6 +75,17 @@ void GlooCommunicator::sum(std::span<T> values, Timeout timeout) {
 void GlooCommunicator::allreduce(std::span<float> values, Timeout timeout) { sum(values, timeout); }
 
 void GlooCommunicator::allreduce(std::span<double> values, Timeout timeout) { sum(values, timeout); }
+
+void GlooCommunicator::allreduceHalves(std::span<uint16_t> values, HalfFormat format, Timeout timeout) {
+  run("allreduce", values.size_bytes(), timeout, [&](uint32_t tag) {
+    gloo::AllreduceOptions options(context_);
+    options.setOutput(values.data(), values.size());
+    options.setReduceFunction(format == HalfFormat::kFp16 ? addHalfValues<HalfFormat::kFp16>
+                                                          : addHalfValues<HalfFormat::kBf16>);
+    options.setTag(tag);
+    gloo::allreduce(options);
+  });
+}
 
 std::vector<uint64_t> GlooCommunicator::allgather(uint64_t value, Timeout timeout) {
   std::vector<uint64_t> values(static_cast<size_t>(size()));

@@ -20,6 +20,7 @@ class GlooCommunicator : public Communicator {
   int size() const override { return mesh_->size; }
   void allreduce(std::span<float> values, Timeout timeout) override;
   void allreduce(std::span<double> values, Timeout timeout) override;
+  void allreduceHalves(std::span<uint16_t> values, HalfFormat format, Timeout timeout) override;
   std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) override;
   void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) override;
   void abort() override { mesh_->abort(); }

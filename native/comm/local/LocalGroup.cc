@@ -107,6 +107,16 @@ void sum(std::vector<Part>& parts, int) {
   for (size_t rank = 1; rank < parts.size(); ++rank) std::ranges::copy(parts[0].bytes, parts[rank].bytes.data());
 }
 
+template <HalfFormat format>
+void sumHalves(std::vector<Part>& parts, int) {
+  auto* sums = reinterpret_cast<uint16_t*>(parts[0].bytes.data());
+  size_t count = parts[0].bytes.size() / sizeof(uint16_t);
+  for (size_t rank = 1; rank < parts.size(); ++rank) {
+    addHalves(format, simdLevel(), sums, reinterpret_cast<const uint16_t*>(parts[rank].bytes.data()), count, sums);
+  }
+  for (size_t rank = 1; rank < parts.size(); ++rank) std::ranges::copy(parts[0].bytes, parts[rank].bytes.data());
+}
+
 // Each part is a table with one place per rank, of which a rank has filled its own.
 void gather(std::vector<Part>& parts, int) {
   size_t bytes = sizeof(uint64_t);
@@ -136,6 +146,10 @@ class LocalCommunicator : public Communicator {
   }
   void allreduce(std::span<double> values, Timeout timeout) override {
     group_->meet(rank_, {"allreduce", std::as_writable_bytes(values)}, 0, timeout, sum<double>);
+  }
+  void allreduceHalves(std::span<uint16_t> values, HalfFormat format, Timeout timeout) override {
+    group_->meet(rank_, {"allreduce", std::as_writable_bytes(values)}, 0, timeout,
+                 format == HalfFormat::kFp16 ? sumHalves<HalfFormat::kFp16> : sumHalves<HalfFormat::kBf16>);
   }
   std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) override {
     std::vector<uint64_t> values(static_cast<size_t>(size()));

@@ -144,6 +144,15 @@ dnnl::memory PlanBuilder::gradient(const network::Node& node, size_t index, cons
   return addend;
 }
 
+dnnl::memory PlanBuilder::sharedGradient(const network::Node& node, size_t index,
+                                         const dnnl::memory::desc& desc) const {
+  return slice(gradients_, node, index, desc);
+}
+
+TouchedRows* PlanBuilder::rowsOf(const network::Node& node, size_t index) const {
+  return options_.rows == nullptr ? nullptr : options_.rows->find(node.firstParameter + index);
+}
+
 size_t PlanBuilder::inputIndex(const network::Node& node) const {
   size_t index = 0;
   while (&graph_.nodes()[graph_.inputs()[index]] != &node) ++index;

@@ -49,6 +49,13 @@ class PlanBuilder {
   // the arena too, unless a layer behind has written there already.
   dnnl::memory parameter(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
   dnnl::memory gradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc);
+  // The same for layers that share parameters and each add to the gradient themselves: always in the arena. Backward
+  // begins with the last user, who clears it.
+  dnnl::memory sharedGradient(const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
+  bool isFirstUser(const network::Node& node) const;
+  bool isLastUser(const network::Node& node) const;
+  // Where the rows that are touched of that gradient are marked, or null.
+  TouchedRows* rowsOf(const network::Node& node, size_t index) const;
   // Which of the network's inputs the node is.
   size_t inputIndex(const network::Node& node) const;
   // The layer's parameters are trained by this plan.
@@ -92,8 +99,6 @@ class PlanBuilder {
   std::vector<PlannedStep> takeSteps() { return std::move(steps_); }
 
  private:
-  bool isFirstUser(const network::Node& node) const;
-  bool isLastUser(const network::Node& node) const;
   dnnl::memory slice(const Arena* arena, const network::Node& node, size_t index, const dnnl::memory::desc& desc) const;
 
   const network::Graph& graph_;

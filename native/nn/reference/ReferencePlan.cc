@@ -46,6 +46,7 @@ class ReferencePlan final : public Plan {
           ", plan: ", options_.batchSize);
     batch_ = batch;
     training_ = options_.training && mode == Mode::kTraining;
+    if (training_ && options_.rows != nullptr) markAllRows();
     rowIds_.assign(batch.rowIds.begin(), training_ ? batch.rowIds.end() : batch.rowIds.begin());
     for (size_t k = 0; k < graph_.inputs().size(); ++k) {
       size_t index = graph_.inputs()[k];
@@ -81,6 +82,11 @@ class ReferencePlan final : public Plan {
   }
 
  private:
+  // Backward writes slices whole.
+  void markAllRows() const {
+    for (size_t slice : options_.rows->slices()) options_.rows->find(slice)->markAll();
+  }
+
   // The ends of a node's inputs; gradients go to memory of their own, since several nodes may take one value.
   struct Ends {
     Ends(ReferencePlan& plan, size_t index) {

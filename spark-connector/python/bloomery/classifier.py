@@ -39,6 +39,8 @@ class NeuralNetClassifier(
         self,
         *,
         network: Network | str | None = None,
+        gradientCompression: str | None = None,
+        localSteps: int | None = None,
         featuresCol: str | None = None,
         featuresCols: list[str | dict[str, Any]] | list[str] | None = None,
         nulls: str | None = None,
@@ -175,6 +177,14 @@ class NeuralNetClassifier(
     def setBackwardPassesPerStep(self, value: int) -> Self:
         """Batches per worker whose gradients are added up for one step."""
         return self.setParams(backwardPassesPerStep=value)
+
+    def setGradientCompression(self, value: str) -> Self:
+        """How gradients travel between workers: none (32 bits), fp16 or bf16 (16 bits)."""
+        return self.setParams(gradientCompression=value)
+
+    def setLocalSteps(self, value: int) -> Self:
+        """Steps that each worker trains on its own before the workers average their parameters; 1 adds up gradients."""
+        return self.setParams(localSteps=value)
 
     def setLoss(self, value: Loss | str | dict[str, Any]) -> Self:
         """One of bloomery.losses, its name, or a dict such as {"kind": "huber", "delta": 2.0}."""

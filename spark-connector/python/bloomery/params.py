@@ -147,6 +147,18 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
         "batches per worker whose gradients are added up for one step",
         TypeConverters.toInt,
     )
+    gradientCompression: Param[str] = Param(
+        _owner,
+        "gradientCompression",
+        "how gradients travel between workers: none (32 bits), fp16 or bf16 (16 bits)",
+        TypeConverters.toString,
+    )
+    localSteps: Param[int] = Param(
+        _owner,
+        "localSteps",
+        "steps that each worker trains on its own before the workers average their parameters; 1 adds up gradients",
+        TypeConverters.toInt,
+    )
     loss: Param[str] = Param(
         _owner,
         "loss",
@@ -254,6 +266,14 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getBackwardPassesPerStep(self) -> int:
         """Batches per worker whose gradients are added up for one step."""
         return self.getOrDefault(self.backwardPassesPerStep)
+
+    def getGradientCompression(self) -> str:
+        """How gradients travel between workers."""
+        return self.getOrDefault(self.gradientCompression)
+
+    def getLocalSteps(self) -> int:
+        """Steps that each worker trains on its own before the workers average their parameters."""
+        return self.getOrDefault(self.localSteps)
 
     def getLoss(self) -> str:
         """The loss."""

@@ -51,6 +51,30 @@ TEST(BucketPlan, firstIsSmallAndSmallOnesGoTogether) {
   EXPECT_EQ(planBuckets(layoutOf({1000, 1000, 10}), 4096).size(), 1u);
 }
 
+TEST(BucketPlan, slicesApartHaveBucketsOfTheirOwn) {
+  ArenaLayout layout = layoutOf(kSizes);
+  for (const std::vector<size_t>& apart :
+       std::vector<std::vector<size_t>>{{0}, {1}, {4, 5}, {12}, {0, 1, 12}, {11, 12}}) {
+    std::vector<Bucket> buckets = planBuckets(layout, layout.numFloats() + kTail, apart);
+    size_t end = layout.numFloats() + kTail;
+    for (const Bucket& bucket : buckets) {
+      EXPECT_EQ(bucket.first + bucket.size, end);
+      end = bucket.first;
+    }
+    EXPECT_EQ(end, 0u);
+    EXPECT_EQ(buckets[0].first + buckets[0].size, layout.numFloats() + kTail);
+    for (size_t slice : apart) {
+      size_t first = layout.slices()[slice].offset;
+      size_t behind = slice + 1 < kSizes.size() ? layout.slices()[slice + 1].offset : layout.numFloats();
+      EXPECT_TRUE(std::ranges::any_of(buckets, [&](const Bucket& bucket) {
+        return bucket.first == first && bucket.size == behind - first;
+      })) << slice;
+      EXPECT_NE(buckets[0].first, first);
+    }
+  }
+  EXPECT_EQ(failureOf([&] { planBuckets(layout, layout.numFloats(), {12}); }).kind, "InternalError");
+}
+
 struct Rank {
   explicit Rank(Communicator& communicator)
       : layout(layoutOf(kSizes)),
@@ -110,6 +134,50 @@ TEST(Bucketer, gradientsThatComeInAnyOrderAddUp) {
         const Bucket& bucket = rank.bucketer.buckets()[i];
         for (size_t k = bucket.first; k < bucket.first + bucket.size; ++k) {
           ASSERT_EQ(values[k], static_cast<float>((k % 1000) * static_cast<size_t>(6 + 3 * step))) << k;
+        }
+      }
+    }
+  });
+}
+
+// Two tables, of which one is the last slice, so that the tail travels first and alone.
+TEST(Bucketer, movesTouchedRowsOnlyAndMarksThoseOfAll) {
+  auto ranks = makeLocalGroup(3);
+  onAllRanks(ranks, [](Communicator& communicator) {
+    ArenaLayout layout;
+    layout.add("table", {1000, 20});
+    layout.add("dense", {50});
+    layout.add("lastTable", {2000, 20});
+    Arena gradients(layout.numFloats() + kTail + Bucketer::numCounts(2, 3));
+    GradientRows rows(gradients, layout, {0, 2});
+    Trace trace;
+    CommThread thread(communicator, kPlenty, trace);
+    Bucketer bucketer(thread, gradients.all(), layout, {{0, rows.find(0), 3000}, {2, rows.find(2), 6000}});
+    EXPECT_EQ(bucketer.buckets().size(), 4u);
+    for (int64_t step = 0; step < 4; ++step) {
+      rows.clearArena();
+      gradients.all()[layout.numFloats()] = 1;  // the tail
+      // In the third step one rank goes over all of the first table.
+      if (step == 2 && communicator.rank() == 1) rows.find(0)->markAll();
+      for (size_t slice : {0u, 2u}) {
+        int64_t row = 10 * step + communicator.rank();
+        rows.find(slice)->mark(row);
+        std::ranges::fill(rows.find(slice)->row(row), 1.0f);
+        rows.find(slice)->mark(500);
+        std::ranges::fill(rows.find(slice)->row(500), 1.0f);
+      }
+      bucketer.begin();
+      if (communicator.rank() != 2) {  // who has no rows announces nothing
+        for (size_t slice : {2u, 1u, 0u}) bucketer.ready(slice);
+      }
+      bucketer.finish();
+      for (size_t i = 0; i < bucketer.buckets().size(); ++i) bucketer.await(i);
+      EXPECT_EQ(gradients.all()[layout.numFloats()], 3.0f);
+      for (size_t slice : {0u, 2u}) {
+        EXPECT_EQ(rows.find(slice)->all(), slice == 0 && step == 2);
+        for (int64_t row = 0; row < rows.find(slice)->numRows(); ++row) {
+          float expected = row == 500 ? 3.0f : row >= 10 * step && row < 10 * step + 3 ? 1.0f : 0.0f;
+          for (float value : rows.find(slice)->row(row)) ASSERT_EQ(value, expected) << row;
         }
       }
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "comm/local/LocalGroup.h"
 #include "golden/Fixture.h"
@@ -97,7 +98,19 @@ void expectStepsToAllocateNothing(const Json& network, const Json& loss, const J
   Progress progress(2, metricNames(task.training.heads));
   Trace trace;
   setComputeThreads(2);
-  TrainingLoop loop({task, parameters, rows, none, communicator, cancellation, progress, trace, {}});
+  // The other rank is made up, and cannot tell which rows of a table it touches.
+  TrainingLoop loop({task,
+                     parameters,
+                     rows,
+                     none,
+                     communicator,
+                     cancellation,
+                     progress,
+                     trace,
+                     {},
+                     nullptr,
+                     nullptr,
+                     std::numeric_limits<int64_t>::max()});
   loop.run();
   EXPECT_EQ(nn::allocationCounts().numAllocations, 0);
   EXPECT_EQ(communicator.numPrimitives, 0);

@@ -40,6 +40,12 @@ INSTANTIATE_TEST_SUITE_P(
         WrongTask{"epochsZero", R"({"epochs": 0})", "Not positive: epochs 0, give at least 1"},
         WrongTask{"passesZero", R"({"backwardPassesPerStep": 0})",
                   "Not positive: backwardPassesPerStep 0, give at least 1"},
+        WrongTask{"compressionOfNoName", R"({"gradientCompression": "fp61"})",
+                  "Unknown gradientCompression: fp61, nearest known: fp16"},
+        WrongTask{"localStepsZero", R"({"localSteps": 0})", "Not positive: localSteps 0, give at least 1"},
+        WrongTask{
+            "localStepsOfHalves", R"({"localSteps": 2, "gradientCompression": "fp16"})",
+            "Option localSteps above 1 does not go with gradientCompression, since no gradient travels: keep one"},
         WrongTask{"bothClips", R"({"clipNorm": 1, "clipValue": 1})", "Both clipNorm and clipValue are set: keep one"},
         WrongTask{"plateauOfNoValidation", R"({"optimizer": {"learningRate": {"kind": "reduce_on_plateau"}}})",
                   "Schedule reduce_on_plateau watches validation_loss, but no rows are for validation: set "

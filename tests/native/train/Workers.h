@@ -69,6 +69,7 @@ struct WorkerRows {
   // Called before each training row with the rows that came before it: then they come while training runs already.
   std::function<void(size_t)> beforeRow = {};
   std::function<float(uint64_t)> weightOf = {};  // by row id, instead of `weight`
+  int64_t sparseFloats = kSparseFloats;
 };
 
 class Worker {
@@ -130,7 +131,7 @@ class Worker {
   void train() {
     setComputeThreads(1);
     TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
-                       rows_.steps, nullptr, &log_});
+                       rows_.steps, nullptr, &log_, false, rows_.sparseFloats});
     loop.run();
   }
 

@@ -77,6 +77,16 @@ trait NeuralNetParams
     "backwardPassesPerStep",
     "batches per worker whose gradients are added up for one step")
 
+  final val gradientCompression: Param[String] = new Param[String](
+    this,
+    "gradientCompression",
+    "how gradients travel between workers: none (32 bits), fp16 or bf16 (16 bits)")
+
+  final val localSteps: IntParam = new IntParam(
+    this,
+    "localSteps",
+    "steps that each worker trains on its own before the workers average their parameters; 1 adds up gradients")
+
   final val loss: Param[String] = new Param[String](
     this,
     "loss",
@@ -157,6 +167,8 @@ trait NeuralNetParams
   final def getClipValue: Double = $(clipValue)
   final def getEmaMomentum: Double = $(emaMomentum)
   final def getBackwardPassesPerStep: Int = $(backwardPassesPerStep)
+  final def getGradientCompression: String = $(gradientCompression)
+  final def getLocalSteps: Int = $(localSteps)
   final def getLoss: String = $(loss)
   final def getMetrics: Array[String] = $(metrics)
   final def getClassWeights: String = $(classWeights)

@@ -18,6 +18,8 @@ private[bloomery] object TaskJson {
           "clipValue" -> set(params, params.clipValue),
           "emaMomentum" -> set(params, params.emaMomentum),
           "backwardPassesPerStep" -> set(params, params.backwardPassesPerStep),
+          "gradientCompression" -> set(params, params.gradientCompression),
+          "localSteps" -> set(params, params.localSteps),
           "metrics" -> set(params, params.metrics).map(_.toSeq.map(nameOrJson(_, "metrics"))),
           "classWeights" -> set(params, params.classWeights).map(Json.parse(_, "classWeights")),
           "batchSize" -> set(params, params.batchSize),

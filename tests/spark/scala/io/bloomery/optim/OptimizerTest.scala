@@ -95,13 +95,17 @@ class OptimizerTest extends AnyFunSuite {
         .setOptimizer(Adam(CosineDecay(0.5, 10)))
         .setClipNorm(2.0)
         .setEmaMomentum(0.9)
-        .setBackwardPassesPerStep(4))
+        .setBackwardPassesPerStep(4)
+        .setGradientCompression("bf16")
+        .setLocalSteps(8))
     val training = Json.parse(task, "task").path("training")
     assert(training.path("optimizer").toString ==
       """{"kind":"adam","learningRate":{"kind":"cosine","initialLearningRate":0.5,"decaySteps":10}}""")
     assert(training.path("clipNorm").asDouble == 2.0)
     assert(training.path("emaMomentum").asDouble == 0.9)
     assert(training.path("backwardPassesPerStep").asInt == 4)
+    assert(training.path("gradientCompression").asText == "bf16")
+    assert(training.path("localSteps").asInt == 8)
     assert(!training.has("clipValue"))
   }
 

@@ -176,6 +176,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   if (trains) task.training = TrainSpec::fromJson(reader.value("training"), task.graph);
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
   if (reader.has("data")) task.rows = DataSpec::fromJson(reader.value("data"));
+  if (reader.has("checkpoint")) task.checkpoint = CheckpointSpec::fromJson(reader.value("checkpoint"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
   checkInputs(task);

@@ -8,6 +8,7 @@
 
 #include "network/Graph.h"
 #include "optim/Updater.h"
+#include "train/CheckpointSpec.h"
 #include "train/DataSpec.h"
 #include "train/Head.h"
 
@@ -48,7 +49,8 @@ struct TaskSpec {
   network::Graph graph;
   TrainSpec training;
   WorkerSpec worker;
-  DataSpec rows;  // "data" of the JSON
+  DataSpec rows;                             // "data" of the JSON
+  std::optional<CheckpointSpec> checkpoint;  // nothing: no state is saved
   data::IngestColumns columns;
   std::optional<int64_t> memoryBudget;  // bytes: describe tells the largest batch that stays within them
 

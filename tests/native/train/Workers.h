@@ -69,6 +69,7 @@ struct WorkerRows {
   // Called before each training row with the rows that came before it: then they come while training runs already.
   std::function<void(size_t)> beforeRow = {};
   std::function<float(uint64_t)> weightOf = {};  // by row id, instead of `weight`
+  Checkpoints* checkpoints = nullptr;            // to go on from and to be filled
 };
 
 class Worker {
@@ -85,6 +86,7 @@ class Worker {
         rows_(rows) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
     if (rows.vectors) training_.settleTarget(0, false);
+    if (rows.checkpoints != nullptr) progress_.restoreHistory(savedEpochs(rows.checkpoints->saved));
     if (!rows.beforeRow) feed();
   }
 
@@ -130,7 +132,7 @@ class Worker {
   void train() {
     setComputeThreads(1);
     TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
-                       rows_.steps, nullptr, &log_});
+                       rows_.steps, nullptr, &log_, rows_.checkpoints});
     loop.run();
   }
 

@@ -72,7 +72,8 @@ final class NeuralNetClassifier(override val uid: String)
     if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
     val task = TaskJson.training(this)
     val description = Engine.describe(task)
-    TrainJob.check(dataset.sparkSession.sparkContext, $(numWorkers))
+    val checkpoints = CheckpointParams.request(this)
+    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints)
     val outcome = TrainJob.run(
       select(dataset),
       TrainRequest(
@@ -82,9 +83,12 @@ final class NeuralNetClassifier(override val uid: String)
         $(forceRepartition),
         $(connectTimeout),
         $(slotTimeout),
-        $(verbose)))
+        $(verbose),
+        checkpoints,
+        $(maxRestarts)))
     val seconds = (System.nanoTime() - started) / 1e9
-    val summary = TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input)
+    val summary =
+      TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input, outcome.events)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
 #include <vector>
 
 #include "base/Error.h"
@@ -35,16 +34,28 @@ struct Entry {
   size_t end;
 };
 
-std::vector<std::string> namesOf(const ArenaLayout& layout) {
-  std::vector<std::string> names;
-  for (const Slice& slice : layout.slices()) names.push_back(slice.name);
-  return names;
+// Where a tensor of a file goes.
+struct Target {
+  const Slice* slice;
+  float* values;
+  bool finite;
+};
+
+std::map<std::string, Target> targetsOf(const ArenaLayout& layout, std::span<const TensorPart> parts) {
+  std::map<std::string, Target> targets;
+  for (const TensorPart& part : parts) {
+    check(part.values.size() >= layout.numFloats(), "Part is smaller than its layout: '", part.prefix, "'");
+    for (const Slice& slice : layout.slices()) {
+      targets[part.prefix + slice.name] = {&slice, part.values.data() + slice.offset, part.prefix.empty()};
+    }
+  }
+  return targets;
 }
 
-std::map<std::string_view, const Slice*> slicesOf(const ArenaLayout& layout) {
-  std::map<std::string_view, const Slice*> slices;
-  for (const Slice& slice : layout.slices()) slices[slice.name] = &slice;
-  return slices;
+std::vector<std::string> namesOf(const std::map<std::string, Target>& targets) {
+  std::vector<std::string> names;
+  for (const auto& [name, target] : targets) names.push_back(name);
+  return names;
 }
 
 Json readHeader(std::span<const std::byte> bytes) {
@@ -133,29 +144,44 @@ void checkFinite(const Entry& entry, std::span<const std::byte> data) {
 
 std::string writeSafetensors(const ArenaLayout& layout, const Arena& values,
                              const std::map<std::string, std::string>& metadata) {
+  TensorPart weights{"", values.all()};
+  std::string result;
+  writeSafetensors(layout, std::span(&weights, 1), metadata, result);
+  return result;
+}
+
+void writeSafetensors(const ArenaLayout& layout, std::span<const TensorPart> parts,
+                      const std::map<std::string, std::string>& metadata, std::string& out) {
   Json header = Json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   size_t dataBytes = 0;
-  for (const Slice& slice : layout.slices()) {
-    size_t end = dataBytes + slice.size * sizeof(float);
-    header[slice.name] = {{"dtype", "F32"}, {"shape", slice.shape.extents()}, {"data_offsets", {dataBytes, end}}};
-    dataBytes = end;
+  for (const TensorPart& part : parts) {
+    for (const Slice& slice : layout.slices()) {
+      size_t end = dataBytes + slice.size * sizeof(float);
+      header[part.prefix + slice.name] = {
+          {"dtype", "F32"}, {"shape", slice.shape.extents()}, {"data_offsets", {dataBytes, end}}};
+      dataBytes = end;
+    }
   }
   std::string text = header.dump();
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
 
   uint64_t headerBytes = text.size();
-  std::string result;
-  result.reserve(kLengthBytes + text.size() + dataBytes);
-  result.append(reinterpret_cast<const char*>(&headerBytes), kLengthBytes);
-  result.append(text);
-  for (const Slice& slice : layout.slices()) {
-    result.append(reinterpret_cast<const char*>(values.view(slice).data), slice.size * sizeof(float));
+  out.clear();
+  out.reserve(kLengthBytes + text.size() + dataBytes);
+  out.append(reinterpret_cast<const char*>(&headerBytes), kLengthBytes);
+  out.append(text);
+  for (const TensorPart& part : parts) {
+    for (const Slice& slice : layout.slices()) {
+      out.append(reinterpret_cast<const char*>(part.values.data() + slice.offset), slice.size * sizeof(float));
+    }
   }
-  return result;
 }
 
-void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values) {
+namespace {
+
+void read(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span<const TensorPart> parts,
+          bool passesOverState) {
   Json header = readHeader(bytes);
   uint64_t headerBytes = 0;
   std::memcpy(&headerBytes, bytes.data(), kLengthBytes);
@@ -170,20 +196,42 @@ void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout
     }
   }
   checkPlaces(entries, data.size());
-  const std::map<std::string_view, const Slice*> slices = slicesOf(layout);
+  const std::map<std::string, Target> targets = targetsOf(layout, parts);
+  if (passesOverState) {
+    std::erase_if(entries, [&](const Entry& entry) {
+      return entry.name.starts_with(kStatePrefix) && !targets.contains(entry.name);
+    });
+  }
   for (const Entry& entry : entries) {
-    auto found = slices.find(entry.name);
-    if (found == slices.end()) throw UserError(unknownName("tensor", entry.name, namesOf(layout)));
-    checkEntry(entry, *found->second);
+    auto found = targets.find(entry.name);
+    if (found == targets.end()) throw UserError(unknownName("tensor", entry.name, namesOf(targets)));
+    checkEntry(entry, *found->second.slice);
   }
-  for (const Slice& slice : layout.slices()) {
-    if (!header.contains(slice.name)) throw UserError(message("Missing tensor: ", slice.name));
+  for (const TensorPart& part : parts) {
+    for (const Slice& slice : layout.slices()) {
+      if (!header.contains(part.prefix + slice.name)) {
+        throw UserError(message("Missing tensor: ", part.prefix, slice.name));
+      }
+    }
   }
-  for (const Entry& entry : entries) checkFinite(entry, data);
   for (const Entry& entry : entries) {
-    const Slice& slice = *slices.at(entry.name);
-    std::memcpy(values.view(slice).data, data.data() + entry.begin, slice.size * sizeof(float));
+    if (targets.at(entry.name).finite) checkFinite(entry, data);
   }
+  for (const Entry& entry : entries) {
+    const Target& target = targets.at(entry.name);
+    std::memcpy(target.values, data.data() + entry.begin, target.slice->size * sizeof(float));
+  }
+}
+
+}  // namespace
+
+void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values) {
+  TensorPart weights{"", values.all()};
+  read(bytes, layout, std::span(&weights, 1), true);
+}
+
+void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span<const TensorPart> parts) {
+  read(bytes, layout, parts, false);
 }
 
 std::string readMetadata(std::span<const std::byte> bytes, const std::string& key) {

@@ -63,6 +63,7 @@ void RowStore::append(uint64_t rowId, float weight) {
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
   numRows_.store(row + 1, std::memory_order_relaxed);
   *reinterpret_cast<uint64_t*>(place(row, rowId_)) = rowId;
+  idHash_ = (idHash_ ^ rowId) * 0x9E3779B97F4A7C15ull + 1;
   *reinterpret_cast<float*>(place(row, weight_)) = weight;
 }
 

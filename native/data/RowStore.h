@@ -38,7 +38,10 @@ class RowStore {
   // For rows of one input and one class: adds a row and returns the place of its features.
   std::byte* append(uint64_t rowId, int32_t label, float weight);
   // Forgets the rows and keeps the memory for the next ones.
-  void clear() { numRows_ = 0; }
+  void clear() {
+    numRows_ = 0;
+    idHash_ = 0;
+  }
 
   // The ingesting thread says that all rows appended so far are filled, and that no more will come.
   void publish() { publish(false); }
@@ -49,6 +52,8 @@ class RowStore {
 
   const RowFormat& format() const { return format_; }
   int64_t numRows() const { return numRows_.load(std::memory_order_relaxed); }
+  // Of the ids of all rows in their order; for the ingesting thread, and for others once all rows are there.
+  uint64_t idHash() const { return idHash_; }
   int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
   size_t bytesPerRow() const;
   size_t memoryBytes() const { return (chunks_.size() - numSpilled_) * chunkBytes_; }
@@ -109,6 +114,7 @@ class RowStore {
   std::vector<Chunk> chunks_;
   size_t numSpilled_ = 0;             // the first chunks
   std::atomic<int64_t> numRows_ = 0;  // with those that are not published yet
+  uint64_t idHash_ = 0;
 
   mutable std::mutex arrivalMutex_;
   mutable std::condition_variable arrival_;

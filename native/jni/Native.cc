@@ -31,6 +31,7 @@ using bloomery::jni::toJava;
 using bloomery::jni::toJavaBytes;
 using bloomery::jni::toUtf8;
 using bloomery::train::Predictor;
+using bloomery::train::Snapshot;
 using bloomery::train::Trainer;
 
 namespace {
@@ -153,6 +154,52 @@ JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_pollTrainer(JNIEnv* env, j
 
 JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_trainerWeights(JNIEnv* env, jclass, jlong trainer) {
   return guard(env, [&] { return toJavaBytes(env, trainers.get(trainer)->weights()); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_addToState(JNIEnv* env, jclass, jlong trainer, jboolean shared,
+                                                              jbyteArray bytes) {
+  guard(env, [&] {
+    auto target = trainers.get(trainer);
+    (shared == JNI_TRUE ? target->saved().shared : target->saved().own) += toBytes(env, bytes);
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_restoreTrainer(JNIEnv* env, jclass, jlong trainer,
+                                                                  jboolean weightsOnly) {
+  guard(env, [&] {
+    auto target = trainers.get(trainer);
+    weightsOnly == JNI_TRUE ? target->restoreWeights() : target->restore();
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_awaitCheckpoint(JNIEnv* env, jclass, jlong trainer,
+                                                                      jlong waitMillis) {
+  return guard(env, [&] {
+    auto target = trainers.get(trainer);
+    const Snapshot* snapshot = target->checkpoints().await(std::chrono::milliseconds(waitMillis));
+    if (snapshot == nullptr) return toJava(env, "");
+    Json json = {{"epoch", snapshot->epoch},
+                 {"step", snapshot->step},
+                 {"finished", snapshot->finished},
+                 {"sharedBytes", snapshot->shared.size()},
+                 {"ownBytes", snapshot->own.size()}};
+    return toJava(env, json.dump());
+  });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_checkpointBytes(JNIEnv* env, jclass, jlong trainer,
+                                                                         jboolean shared, jlong offset, jint length) {
+  return guard(env, [&] {
+    auto target = trainers.get(trainer);
+    const Snapshot* snapshot = target->checkpoints().await(std::chrono::milliseconds(0));
+    bloomery::check(snapshot != nullptr, "No checkpoint to take bytes of");
+    const std::string& all = shared == JNI_TRUE ? snapshot->shared : snapshot->own;
+    return toJavaBytes(env, all.substr(static_cast<size_t>(offset), static_cast<size_t>(length)));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_releaseCheckpoint(JNIEnv* env, jclass, jlong trainer) {
+  guard(env, [&] { trainers.get(trainer)->checkpoints().release(); });
 }
 
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_cancelTrainer(JNIEnv* env, jclass, jlong trainer) {

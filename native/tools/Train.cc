@@ -1,6 +1,7 @@
 // bloomery-train: the engine with no Spark and no JVM. Reads Parquet files into a trainer of one worker, prints a line
 // per epoch, and leaves weights, history, profile and trace where it is asked to.
 #include <chrono>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "base/JsonValue.h"
 #include "data/arrow/ParquetRows.h"
+#include "tools/CheckpointFile.h"
 #include "tools/Files.h"
 #include "tools/Interruption.h"
 #include "tools/ProfileTable.h"
@@ -84,6 +86,13 @@ std::string epochLine(const Json& epoch, int64_t epochs) {
   return line.str();
 }
 
+void takeCheckpoint(const TrainOptions& options, train::Trainer& trainer) {
+  const train::Snapshot* snapshot = trainer.checkpoints().await(milliseconds(0));
+  if (snapshot == nullptr) return;
+  writeCheckpoint(options.checkpoint, *snapshot);
+  trainer.checkpoints().release();
+}
+
 // Till the end of the training; tells and keeps what there is to tell.
 void follow(const TrainOptions& options, train::Trainer& trainer, Interruption& interruption) {
   std::optional<TraceFile> trace;
@@ -93,6 +102,7 @@ void follow(const TrainOptions& options, train::Trainer& trainer, Interruption& 
     if (interruption.signal() != 0) trainer.cancel();
     Json news = trainer.poll(trace ? kTracedPoll : kPoll);
     finished = news.at("state") == "finished";
+    takeCheckpoint(options, trainer);
     for (const Json& line : news.at("log")) std::cerr << line.get<std::string>() << std::endl;
     if (trace) trace->add(news.at("trace"));
     for (const Json& epoch : news.at("history")) {
@@ -123,7 +133,7 @@ void checkOptions(const TrainOptions& options, const train::TaskSpec& task) {
     for (const network::Output& output : task.graph.outputs()) names += (names.empty() ? "" : ", ") + output.name;
     throw OptionError(message("Missing option: --labels, a column for each output: ", names));
   }
-  for (const std::string& path : {options.save, options.history, options.trace}) {
+  for (const std::string& path : {options.save, options.history, options.trace, options.checkpoint}) {
     if (!path.empty()) checkWritable(path);
   }
 }
@@ -143,6 +153,10 @@ void run(const TrainOptions& options, Interruption& interruption) {
   std::optional<train::Trainer> trainer;
   auto open = [&] { trainer.emplace(text, std::as_bytes(std::span(weights))); };
   options.weights.empty() ? open() : naming(options.weights, open);
+  if (std::filesystem::exists(options.checkpoint)) {
+    trainer->saved() = readCheckpoint(options.checkpoint);
+    naming(options.checkpoint, [&] { trainer->restore(); });
+  }
   if (options.profile) trainer->profileInto(profile);
   trainer->connect({""});
   ingest(rows, *trainer, interruption);

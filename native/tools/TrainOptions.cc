@@ -57,6 +57,9 @@ std::vector<Option> knownOptions() {
       {"--weights", "FILE", "safetensors to start from", &Options::weights},
       {"--save", "FILE", "where the trained weights go, as safetensors", &Options::save},
       {"--history", "FILE", "where the numbers of all epochs go, as JSON", &Options::history},
+      {"--checkpoint", "FILE", "the state of the training, after each epoch; goes on from it when it is there",
+       &Options::checkpoint},
+      {"--checkpoint-steps", "N", "instead: after so many steps", &Options::checkpointSteps},
       {"--profile", nullptr, "prints where a step's time went, layer by layer", &Options::profile},
       {"--trace", "FILE", "what each thread did when, as a Chrome trace; with --profile each layer, too",
        &Options::trace},
@@ -144,6 +147,17 @@ void writeTraining(const TrainOptions& options, Json& training) {
 void writeData(const TrainOptions& options, Json& task) {
   if (options.dataMemory) objectOf(task, "data")["memory"] = *options.dataMemory;
   if (!options.spillFolder.empty()) objectOf(task, "data")["folders"] = split(options.spillFolder);
+}
+
+// Of a dumped task only its own machine knew what to do with checkpoints.
+void writeCheckpoint(const TrainOptions& options, Json& task) {
+  task.erase("checkpoint");
+  if (options.checkpointSteps && options.checkpoint.empty()) {
+    throw OptionError("Option --checkpoint-steps without a place for the state: give --checkpoint FILE");
+  }
+  if (options.checkpoint.empty()) return;
+  Json& when = objectOf(task, "checkpoint");
+  options.checkpointSteps ? when["steps"] = *options.checkpointSteps : when["epochs"] = 1;
 }
 
 // A list of columns, as the task has them: `one` for a single input or output, `several` by name for more.
@@ -239,6 +253,7 @@ std::string taskOf(const TrainOptions& options) {
   Json task = readTask(options);
   writeTraining(options, objectOf(task, "training"));
   writeData(options, task);
+  writeCheckpoint(options, task);
   writeColumns(options, network::Graph::fromJson(task.at("network")), task);
   Json worker = Json::object();
   if (objectOf(task, "worker").contains("threads")) worker["threads"] = task["worker"]["threads"];

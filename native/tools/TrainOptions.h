@@ -22,9 +22,9 @@ struct TrainOptions {
   std::string data, validation;
   std::string features, labels, weight;
   std::string optimizer, learningRate, loss, metrics;
-  std::optional<int64_t> batch, epochs, threads, seed, dataMemory;
+  std::optional<int64_t> batch, epochs, threads, seed, dataMemory, checkpointSteps;
   std::string spillFolder;
-  std::string weights, save, history, trace;
+  std::string weights, save, history, trace, checkpoint;
   bool profile = false, describe = false, help = false;
 
   // OptionError when an option is unknown, has no value or one that is no number where one is wanted.

@@ -88,8 +88,18 @@ void Progress::epochDone(EpochRecord record) {
   std::unique_lock lock(mutex_);
   record.readSeconds += std::exchange(readSeconds_, 0.0);
   record.convertSeconds += std::exchange(convertSeconds_, 0.0);
-  history_.push_back(std::move(record));
+  history_.push_back(toJson(record, metricNames_).dump());
   changed(lock);
+}
+
+std::vector<std::string> Progress::history() {
+  std::lock_guard lock(mutex_);
+  return history_;
+}
+
+void Progress::restoreHistory(std::vector<std::string> epochs) {
+  std::lock_guard lock(mutex_);
+  history_ = std::move(epochs);
 }
 
 void Progress::fail(std::exception_ptr failure) {
@@ -109,8 +119,11 @@ Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   hasNews_ = false;
   Json history = Json::array(), spans = Json::array();
-  for (const EpochRecord& record : history_) history.push_back(toJson(record, metricNames_));
-  history_.clear();
+  for (; numTold_ < history_.size(); ++numTold_) history.push_back(Json::parse(history_[numTold_]));
+  if (!keepsHistory_) {
+    history_.clear();
+    numTold_ = 0;
+  }
   for (const TraceSpan& span : trace.drain()) spans.push_back(toJson(span));
   return {{"state", nameOf(state_)},
           {"rows", rows_},

@@ -56,6 +56,12 @@ class Progress {
   void stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds);
   // Adds what was read and taken in since the epoch before.
   void epochDone(EpochRecord record);
+  // Before the first epoch; else epochs are forgotten once a poll told of them.
+  void keepHistory() { keepsHistory_ = true; }
+  // All epochs that have ended, each as JSON; `restoreHistory` gives back those of an interrupted training, which are
+  // then told again.
+  std::vector<std::string> history();
+  void restoreHistory(std::vector<std::string> epochs);
   // Keeps the first failure only.
   void fail(std::exception_ptr failure);
   void rethrowFailure();
@@ -77,7 +83,9 @@ class Progress {
   Measures measures_;
   double epochSeconds_ = 0;
   double readSeconds_ = 0, convertSeconds_ = 0;
-  std::vector<EpochRecord> history_;
+  std::vector<std::string> history_;  // of all epochs
+  size_t numTold_ = 0;                // epochs that a poll told of
+  bool keepsHistory_ = false;
   std::exception_ptr failure_;
 };
 

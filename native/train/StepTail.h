@@ -22,6 +22,7 @@ struct StepHeader {
 
   int64_t rows = 0;
   int64_t notReady = 0;         // ranks that cannot tell yet: then the rest says nothing
+  int64_t checkpoint = 0;       // whether all save their state before it; only rides, never travels alone
   std::vector<double> weights;  // by output
 };
 
@@ -63,6 +64,7 @@ class StepTail {
     floats_[kRows] = static_cast<float>(sums.rows);
     floats_[kNextRows] = static_cast<float>(next.rows);
     floats_[kNextNotReady] = static_cast<float>(next.notReady);
+    floats_[kCheckpoint] = static_cast<float>(next.checkpoint);
     for (size_t i = 0; i < sums.losses.size(); ++i) {
       floats_[kOutputs + 3 * i] = static_cast<float>(sums.losses[i]);
       floats_[kOutputs + 3 * i + 1] = static_cast<float>(sums.weights[i]);
@@ -74,6 +76,7 @@ class StepTail {
     sums.rows = static_cast<int64_t>(floats_[kRows]);
     next.rows = static_cast<int64_t>(floats_[kNextRows]);
     next.notReady = static_cast<int64_t>(floats_[kNextNotReady]);
+    next.checkpoint = static_cast<int64_t>(floats_[kCheckpoint]);
     for (size_t i = 0; i < sums.losses.size(); ++i) {
       sums.losses[i] = floats_[kOutputs + 3 * i];
       sums.weights[i] = floats_[kOutputs + 3 * i + 1];
@@ -82,7 +85,8 @@ class StepTail {
   }
 
  private:
-  enum Slot : size_t { kRows, kNextRows, kNextNotReady, kOutputs };  // then loss, weight and next weight of each output
+  // Then loss, weight and next weight of each output.
+  enum Slot : size_t { kRows, kNextRows, kNextNotReady, kCheckpoint, kOutputs };
 
   std::span<float> floats_;
 };

@@ -97,9 +97,14 @@ void checkPasses(const TaskSpec& task) {
   }
 }
 
-// Then no gradient travels.
+// Then no gradient travels, and each worker's optimizer has a state of its own.
 void checkLocalSteps(const TaskSpec& task) {
   if (task.training.localSteps == 1) return;
+  if (task.checkpoint) {
+    throw UserError(
+        "Option localSteps above 1 does not go with checkpoints, which keep one optimizer's state for all workers:"
+        " leave checkpointPath out, or set localSteps to 1");
+  }
   if (task.training.gradientCompression) {
     throw UserError(
         "Option localSteps above 1 does not go with gradientCompression, since no gradient travels: keep one");
@@ -226,6 +231,7 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   if (trains) task.training = TrainSpec::fromJson(reader.value("training"), task.graph);
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
   if (reader.has("data")) task.rows = DataSpec::fromJson(reader.value("data"));
+  if (reader.has("checkpoint")) task.checkpoint = CheckpointSpec::fromJson(reader.value("checkpoint"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
   checkInputs(task);

@@ -9,6 +9,7 @@
 #include "network/Graph.h"
 #include "optim/Updater.h"
 #include "tensor/Halves.h"
+#include "train/CheckpointSpec.h"
 #include "train/DataSpec.h"
 #include "train/Head.h"
 
@@ -55,7 +56,8 @@ struct TaskSpec {
   network::Graph graph;
   TrainSpec training;
   WorkerSpec worker;
-  DataSpec rows;  // "data" of the JSON
+  DataSpec rows;                             // "data" of the JSON
+  std::optional<CheckpointSpec> checkpoint;  // nothing: no state is saved
   data::IngestColumns columns;
   std::optional<int64_t> memoryBudget;  // bytes: describe tells the largest batch that stays within them
 

@@ -5,6 +5,7 @@
 #include "base/NamedThread.h"
 #include "checkpoint/Safetensors.h"
 #include "comm/local/LocalGroup.h"
+#include "train/CheckpointSettings.h"
 #include "train/ComputeThreads.h"
 #include "train/LateColumns.h"
 
@@ -33,6 +34,7 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
       ingest_(trainingColumns(task_), task_.targetRules(), &trainingRows_, &validationRows_),
       progress_(task_.training.epochs, metricNames(task_.training.heads)),
       restored_(!initialWeights.empty()) {
+  checkpoints_.settings = settingsOf(task_, task).dump();
   if (initialWeights.empty()) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
   } else {
@@ -51,6 +53,18 @@ Trainer::~Trainer() {
 }
 
 std::string Trainer::address() { return connector_ == nullptr ? std::string() : connector_->address(); }
+
+void Trainer::restore() {
+  check(communicator_ == nullptr, "Trainer was restored after it was started");
+  checkGoesOn(saved(), task_, checkpoints_.settings);
+  progress_.restoreHistory(savedEpochs(saved()));
+}
+
+void Trainer::restoreWeights() {
+  check(communicator_ == nullptr, "Trainer was restored after it was started");
+  checkpoint::readSafetensors(std::as_bytes(std::span(saved().shared)), layout_, parameters_);
+  checkpoints_.saved = {};
+}
 
 void Trainer::connect(const std::vector<std::string>& addresses) {
   check(static_cast<int>(addresses.size()) == task_.worker.size, "Wrong number of addresses: ", addresses.size());
@@ -72,7 +86,7 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
     setComputeThreads(task_.worker.threads);
     treatTinyNumbersAsZero();
     TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
-                       trace_, stepRows, profile_, &log_, restored_});
+                       trace_, stepRows, profile_, &log_, &checkpoints_, restored_});
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);

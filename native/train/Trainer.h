@@ -31,6 +31,11 @@ class Trainer {
   std::string address();
   // Before `connect` or `start`: fills the profile, which must outlive the trainer.
   void profileInto(StepProfile& profile) { profile_ = &profile; }
+  // Before those, too: bytes of a checkpoint, in pieces, and then what is taken up of it: everything, or the weights.
+  // UserError when it is of other settings.
+  SavedState& saved() { return checkpoints_.saved; }
+  void restore();
+  void restoreWeights();
   // Waits till all are connected, then starts the compute thread.
   void connect(const std::vector<std::string>& addresses);
   // The same with a communicator that is connected already, and steps of the caller's choice: for tests and tools.
@@ -42,6 +47,8 @@ class Trainer {
 
   Json poll(std::chrono::milliseconds wait);  // as Progress::poll
   std::string weights();                      // after the state "finished"
+  // Where a task with "checkpoint" leaves its state; a thread of the owner has to take and release it.
+  CheckpointSlot& checkpoints() { return checkpoints_.slot; }
   void cancel();
 
  private:
@@ -59,6 +66,7 @@ class Trainer {
   Log log_;
   Trace trace_;
   Progress progress_;
+  Checkpoints checkpoints_;
   Trace::Clock::time_point lastIngest_ = Trace::Clock::now();  // for the ingesting thread
   bool restored_;                                              // began with weights that were given
   StepProfile* profile_ = nullptr;

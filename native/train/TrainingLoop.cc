@@ -93,6 +93,10 @@ TrainingLoop::TrainingLoop(LoopContext context)
       comm_(context_.communicator, timeout_, context_.trace),
       bucketer_(comm_, gradients_.all(), layout_, sparseTables(context_.task, rows_, context_.communicator.size()),
                 wireOf(context_.task, context_.communicator.size())),
+      state_(context_.task, context_.checkpoints == nullptr ? "" : context_.checkpoints->settings, layout_,
+             context_.parameters, updater_, context_.progress, bucketer_.buckets()),
+      checkpointer_(context_.task, context_.checkpoints, context_.communicator, timeout_, context_.cancellation,
+                    context_.log),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
       validationBatches_(context_.validationRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace),
@@ -110,7 +114,8 @@ TrainingLoop::TrainingLoop(LoopContext context)
       ones_(objective_.numOutputs(), 1.0),
       noInputs_(context_.task.graph.inputs().size(), nullptr),
       warnedOf_(objective_.numOutputs(), false),
-      stepsPerEpoch_(knownStepsPerEpoch(context_.task).value_or(1)) {
+      stepsPerEpoch_(knownStepsPerEpoch(context_.task).value_or(1)),
+      resumed_(objective_.numOutputs(), objective_.numMetricSums()) {
   if (context_.profile != nullptr && context_.profile->tracesLayers) context_.profile->plan.trace = &context_.trace;
   const auto& parameters = context_.task.graph.parameters().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -152,6 +157,9 @@ void TrainingLoop::countRows() {
   int64_t counted = static_cast<int64_t>(*std::max_element(steps.begin(), steps.end()));
   context_.progress.stepsPerEpoch(counted);
   takeSteps(counted);
+  countedRows_ = true;
+  checkSameRows(resumed_, RowPrint::of(context_.trainingRows, context_.validationRows), totalRows_,
+                totalValidationRows_, context_.communicator.rank(), context_.log);
 }
 
 // A number that was told holds to the end, so that a rate depends on the number of its step alone.
@@ -173,9 +181,11 @@ int64_t TrainingLoop::sumOverWorkers(int64_t value) {
 
 void TrainingLoop::run() {
   context_.progress.enter(State::kLoading);
-  if (!streams_) awaitAllRows();
+  restore();
+  if (resumed_.epoch > 1 || resumed_.step > 0) context_.keepsStatistics = true;
+  if (!streams_ || resumed_.epoch > 1) awaitAllRows();
   checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout_, "before the first epoch");
-  for (int64_t epoch = 1; epoch <= context_.task.training.epochs; ++epoch) trainEpoch(epoch);
+  for (int64_t epoch = resumed_.epoch; epoch <= context_.task.training.epochs; ++epoch) trainEpoch(epoch);
   updater_.swapAverages(context_.parameters.all());
 }
 
@@ -192,15 +202,21 @@ std::unique_ptr<data::StepRows> TrainingLoop::rowsOf(int64_t epoch) const {
 }
 
 void TrainingLoop::trainEpoch(int64_t epoch) {
-  auto start = Clock::now();
-  int64_t steps = 0;
-  totals_.clear();
-  std::fill(metricSums_.begin(), metricSums_.end(), 0.0);
+  // Of an epoch that was restored, or 0.
+  Position begun = epoch == resumed_.epoch ? resumed_ : Position(objective_.numOutputs(), metricSums_.size());
+  auto start = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(begun.seconds));
+  int64_t steps = begun.step;
+  totals_ = begun.totals;
+  metricSums_ = begun.metricSums;
+  penalties_ = begun.penalties;
+  ownRows_ = begun.ownRows;
+  ownBatches_ = toSkip_ = begun.batches;
   batches_.startEpoch(rowsOf(epoch));
-  penalties_ = 0;
   headerRides_ = !streams_ || epoch > 1 || !hasWeights(context_.task);
   exchangeHeaders(header_);
-  if (epoch == 1) context_.progress.enter(State::kTraining);
+  // A header that rode is kept as it was: its sums may have been rounded otherwise.
+  if (steps > 0 && headerRides_ && begun.next.notReady == 0) header_ = begun.next;
+  if (epoch == resumed_.epoch) context_.progress.enter(State::kTraining);
   int64_t rowsAtStart = context_.trainingRows.numRows() + context_.validationRows.numRows();
   for (; header_.rows > 0; std::swap(header_, next_)) {
     context_.cancellation.throwIfCancelled();
@@ -209,15 +225,17 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     data::Batch* batch = batches_.peek();
     computeLosses(batch, epoch);
     describe(batch == nullptr ? nullptr : batchAfter(epoch), next_);
+    next_.checkpoint = checkpointer_.isWantedAfterStep() ? 1 : 0;
     tail_.write(sums_, next_);
     reduceGradients(batch);
-    if (batch != nullptr) batches_.pop();
+    if (batch != nullptr) popBatch();
     updateParameters(epoch, ++steps);
     if (local_.isDue()) averageParameters();
     totals_ += sums_;
     objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
     addPenalty(soFar_);
     context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start));
+    if (next_.checkpoint > 0) checkpointer_.saveInEpoch(state_, positionAt(epoch, steps, secondsSince(start)));
     if (next_.notReady > 0 || !headerRides_) exchangeHeaders(next_);
   }
   if (local_.isPending()) averageParameters();
@@ -254,6 +272,57 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
   ownRows_ = 0;
   context_.progress.epochDone(std::move(record));
+  totals_.clear();
+  std::fill(metricSums_.begin(), metricSums_.end(), 0.0);
+  penalties_ = 0;
+  ownBatches_ = 0;
+  checkpointer_.saveAfterEpoch(state_, positionAt(epoch + 1, 0, 0));
+}
+
+// Batches that were trained on are assembled once more and passed over: a position in the order of rows that holds for
+// any order, streamed or not.
+std::optional<data::Batch*> TrainingLoop::nextBatch() {
+  auto start = Clock::now();
+  for (; toSkip_ > 0; --toSkip_) {
+    std::optional<data::Batch*> batch = batches_.peekWithin(patience_);
+    if (!batch || Clock::now() - start > patience_) return std::nullopt;
+    if (*batch == nullptr) {
+      throw UserError(message("Fewer rows than when the checkpoint was made: ", toSkip_, " batches are missing"));
+    }
+    batches_.pop();
+  }
+  return batches_.peekWithin(patience_);
+}
+
+void TrainingLoop::popBatch() {
+  batches_.pop();
+  ++ownBatches_;
+}
+
+Position TrainingLoop::positionAt(int64_t epoch, int64_t step, double seconds) const {
+  Position position(objective_.numOutputs(), 0);
+  position.epoch = epoch;
+  position.step = step;
+  position.totals = totals_;
+  position.penalties = penalties_;
+  position.learningRate = learningRate_;
+  position.next = next_;
+  if (countedRows_) {
+    position.rows = {totalRows_, totalValidationRows_};
+    position.print = RowPrint::of(context_.trainingRows, context_.validationRows);
+  }
+  position.batches = ownBatches_;
+  position.ownRows = ownRows_;
+  position.seconds = seconds;
+  position.metricSums = metricSums_;
+  return position;
+}
+
+void TrainingLoop::restore() {
+  if (context_.checkpoints == nullptr || context_.checkpoints->saved.shared.empty()) return;
+  state_.read(context_.checkpoints->saved, resumed_, context_.log);
+  context_.checkpoints->saved = {};
+  learningRate_ = resumed_.learningRate;
 }
 
 void TrainingLoop::awaitBucket(size_t bucket) {
@@ -292,7 +361,7 @@ const StepHeader& TrainingLoop::divisor(const data::Batch* batch) {
 void TrainingLoop::exchangeHeaders(StepHeader& header) {
   do {
     context_.cancellation.throwIfCancelled();
-    describe(batches_.peekWithin(patience_), header);
+    describe(nextBatch(), header);
     std::copy(header.weights.begin(), header.weights.end(), headerSums_.begin());
     double* counts = &headerSums_[header.weights.size()];
     counts[0] = static_cast<double>(header.rows);
@@ -316,7 +385,7 @@ void TrainingLoop::earlierPasses(int64_t epoch) {
     NoGradientSink sink;
     computeGradients(batches_.peek(), sink);
     accumulated_.add();
-    batches_.pop();
+    popBatch();
   }
 }
 

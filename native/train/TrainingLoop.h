@@ -14,6 +14,7 @@
 #include "nn/Plan.h"
 #include "optim/Updater.h"
 #include "train/AccumulatedGradients.h"
+#include "train/Checkpointer.h"
 #include "train/LocalSteps.h"
 #include "train/Objective.h"
 #include "train/Progress.h"
@@ -41,6 +42,7 @@ struct LoopContext {
   StepRowsOfEpoch stepRows;              // empty: by the task's seed and shuffle
   StepProfile* profile = nullptr;        // to be filled, or null
   Log* log = nullptr;                    // for warnings, or null
+  Checkpoints* checkpoints = nullptr;    // to go on from and to be filled, or null
   bool keepsStatistics = false;          // the parameters came with those of Normalization layers
   int64_t sparseFloats = kSparseFloats;  // see sparseSlices
 };
@@ -67,12 +69,18 @@ class TrainingLoop {
   void run();
 
  private:
+  // Takes up the saved state, if there is one.
+  void restore();
   void awaitAllRows();
   // What is known once all rows of all workers are there.
   void countRows();
   void takeSteps(int64_t counted);
   std::unique_ptr<data::StepRows> rowsOf(int64_t epoch) const;
   void trainEpoch(int64_t epoch);
+  // The next batch, past those that a restored epoch had taken; nothing when it is not there yet.
+  std::optional<data::Batch*> nextBatch();
+  void popBatch();
+  Position positionAt(int64_t epoch, int64_t step, double seconds) const;
   // The header of this worker's next batch: nullptr when it has run out, nothing when it is not there yet.
   void describe(std::optional<const data::Batch*> batch, StepHeader& header) const;
   const StepHeader& divisor(const data::Batch* batch);
@@ -121,6 +129,8 @@ class TrainingLoop {
   optim::Updater updater_;
   comm::CommThread comm_;
   comm::Bucketer bucketer_;
+  TrainState state_;
+  Checkpointer checkpointer_;
   data::Prefetcher batches_;
   data::Prefetcher validationBatches_;
   bool streams_;                    // the first epoch takes rows as they come
@@ -148,8 +158,12 @@ class TrainingLoop {
   double penalties_ = 0;        // of the epoch: regularisation loss times rows
   int64_t totalRows_ = 0;
   int64_t totalValidationRows_ = 0;
+  bool countedRows_ = false;
+  Position resumed_;  // where the training goes on
   // Of the epoch.
   int64_t ownRows_ = 0;         // of this worker
+  int64_t ownBatches_ = 0;      // taken by this worker
+  int64_t toSkip_ = 0;          // of those, batches that a restored epoch has still to pass
   double gradientSeconds_ = 0;  // forward, loss and backward
   double lossSeconds_ = 0;
   double updateSeconds_ = 0;

@@ -77,6 +77,13 @@ class NeuralNetClassifier(
         stepTimeout: float | None = None,
         slotTimeout: float | None = None,
         verbose: int | None = None,
+        checkpointPath: str | None = None,
+        checkpointInterval: int | None = None,
+        checkpointSteps: int | None = None,
+        checkpointMinutes: float | None = None,
+        keepCheckpoints: int | None = None,
+        resume: str | None = None,
+        maxRestarts: int | None = None,
         **aliases: Any,
     ) -> None:
         given = self._input_kwargs

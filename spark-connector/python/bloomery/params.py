@@ -16,6 +16,7 @@ from pyspark.ml.param.shared import (
     HasWeightCol,
 )
 
+from bloomery.checkpoint_params import CheckpointParams
 from bloomery.losses import Loss
 from bloomery.metrics import Metric
 from bloomery.names import camel_case
@@ -99,7 +100,7 @@ class PredictionParams(HasFeaturesCol, HasPredictionCol, HasProbabilityCol, HasR
         return self.getOrDefault(self.nans)
 
 
-class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol):
+class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol, CheckpointParams):
     """The params of training. One that is not set and has no default here has the engine's default."""
 
     _owner = Params._dummy()

@@ -42,6 +42,11 @@ class TrainingSummary:
         return str(self._json.get("input", ""))
 
     @property
+    def events(self) -> list[dict[str, Any]]:
+        """What happened on the way, such as a lost worker, each with `seconds` since the call of fit and `text`."""
+        return list(self._json.get("events", []))
+
+    @property
     def trace(self) -> str:
         """What the workers' threads did last, as JSON for chrome://tracing or Perfetto; not saved with the model."""
         return self._trace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -185,6 +186,42 @@ TEST(Safetensors, survivesTruncationAtEveryByte) {
 }
 
 // Headers that are nearly right, lengths that lie, data of another length or with other bytes.
+struct State {
+  ArenaLayout layout = smallLayout();
+  Arena weights = smallValues(layout), mean = smallValues(layout);
+
+  std::vector<TensorPart> parts() { return {{"", weights.all()}, {"optimizer:mean/", mean.all()}}; }
+};
+
+TEST(Safetensors, severalPartsComeBackEachUnderItsPrefix) {
+  State from, to;
+  from.mean.all()[0] = INFINITY;  // an optimizer may
+  std::string file = "used before";
+  writeSafetensors(from.layout, from.parts(), {{"state", "{}"}}, file);
+  to.weights.clear();
+  to.mean.clear();
+  readSafetensors(bytesOf(file), to.layout, to.parts());
+  EXPECT_TRUE(std::ranges::equal(to.weights.all(), from.weights.all()));
+  EXPECT_TRUE(std::ranges::equal(to.mean.all(), from.mean.all()));
+  EXPECT_EQ(readMetadata(bytesOf(file), "state"), "{}");
+}
+
+TEST(Safetensors, weightsAreReadOutOfAState) {
+  State state;
+  std::string file;
+  writeSafetensors(state.layout, state.parts(), {}, file);
+  Arena weights(state.layout);
+  readSafetensors(bytesOf(file), state.layout, weights);
+  EXPECT_TRUE(std::ranges::equal(weights.all(), state.weights.all()));
+  std::string onlyWeights = writeSafetensors(state.layout, state.weights, {});
+  try {
+    readSafetensors(bytesOf(onlyWeights), state.layout, state.parts());
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "Missing tensor: optimizer:mean/dense/kernel");
+  }
+}
+
 TEST(Safetensors, spoiledFilesAreUserErrorsOrRead) {
   const std::string file = readFixture("engine.safetensors");
   const std::string data = file.substr(file.size() - 32);

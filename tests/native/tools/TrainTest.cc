@@ -155,6 +155,27 @@ TEST_F(TrainTest, sameSeedSameBitsAndWeightsGoOnFromAFile) {
   EXPECT_LT(readJson("history.json").back().at("loss").get<double>(), before);
 }
 
+TEST_F(TrainTest, aKilledTrainingGoesOnFromItsCheckpoint) {
+  auto options = [&](const std::string& save, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--batch", "5", "--epochs", "40", "--seed", "3", "--save", folder_ / save, "--history",
+                             folder_ / (save + ".json")});
+    return words(more);
+  };
+  ASSERT_EQ(run(options("whole")).exit, 0);
+  std::vector<std::string> saving = {"--checkpoint", folder_ / "state", "--checkpoint-steps", "30"};
+  start(options("killed", saving));
+  while (!std::filesystem::exists(folder_ / "state")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(process_, SIGKILL);
+  EXPECT_EQ(end().exit, -SIGKILL);
+  Result result = run(options("resumed", saving));
+  ASSERT_EQ(result.exit, 0) << result.error;
+  EXPECT_EQ(folder_.read("resumed"), folder_.read("whole"));
+  EXPECT_EQ(readJson("resumed.json").size(), 40u);
+  Result other = run(options("other", {"--checkpoint", folder_ / "state", "--learning-rate", "0.5"}));
+  EXPECT_EQ(other.exit, 1);
+  EXPECT_NE(other.error.find("optimizer.learningRate 0.5, was 0.001"), std::string::npos) << other.error;
+}
+
 TEST_F(TrainTest, describesWithoutData) {
   Result result = run({"--network", folder_ / "network.json", "--describe"});
   EXPECT_EQ(result.exit, 0) << result.error;

@@ -70,6 +70,7 @@ struct WorkerRows {
   std::function<void(size_t)> beforeRow = {};
   std::function<float(uint64_t)> weightOf = {};  // by row id, instead of `weight`
   int64_t sparseFloats = kSparseFloats;
+  Checkpoints* checkpoints = nullptr;            // to go on from and to be filled
 };
 
 class Worker {
@@ -86,6 +87,7 @@ class Worker {
         rows_(rows) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
     if (rows.vectors) training_.settleTarget(0, false);
+    if (rows.checkpoints != nullptr) progress_.restoreHistory(savedEpochs(rows.checkpoints->saved));
     if (!rows.beforeRow) feed();
   }
 
@@ -131,7 +133,7 @@ class Worker {
   void train() {
     setComputeThreads(1);
     TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
-                       rows_.steps, nullptr, &log_, false, rows_.sparseFloats});
+                       rows_.steps, nullptr, &log_, rows_.checkpoints, false, rows_.sparseFloats});
     loop.run();
   }
 

@@ -74,7 +74,8 @@ final class NeuralNetClassifier(override val uid: String)
     val request = this.request(dataset)
     val outcome = TrainJob.run(select(dataset), request)
     val seconds = (System.nanoTime() - started) / 1e9
-    val summary = TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input)
+    val summary =
+      TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input, outcome.events)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))
@@ -96,9 +97,9 @@ final class NeuralNetClassifier(override val uid: String)
     if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
     val task = TaskJson.training(this)
     val description = Engine.describe(task)
-    val context = dataset.sparkSession.sparkContext
-    TrainJob.check(context, $(numWorkers))
-    WorkerMemory.check(context.getConf, description.memoryBytes, get(dataMemory), $(numWorkers))
+    val checkpoints = CheckpointParams.request(this)
+    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints)
+    WorkerMemory.check(dataset.sparkSession.sparkContext.getConf, description.memoryBytes, get(dataMemory), $(numWorkers))
     TrainRequest(
       task,
       description.rowBytes,
@@ -106,7 +107,9 @@ final class NeuralNetClassifier(override val uid: String)
       $(forceRepartition),
       $(connectTimeout),
       $(slotTimeout),
-      $(verbose))
+      $(verbose),
+      checkpoints,
+      $(maxRestarts))
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */

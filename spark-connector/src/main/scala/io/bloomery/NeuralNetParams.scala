@@ -36,7 +36,8 @@ trait NeuralNetParams
     extends PredictionParams
     with HasLabelCol
     with HasWeightCol
-    with HasValidationIndicatorCol {
+    with HasValidationIndicatorCol
+    with CheckpointParams {
 
   final val network: Param[String] =
     new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model")

@@ -39,6 +39,7 @@ private[bloomery] object TaskJson {
         "data" -> Json.obj(
           "shuffleBuffer" -> set(params, params.shuffleBuffer),
           "memory" -> set(params, params.dataMemory)),
+        "checkpoint" -> CheckpointParams.json(params),
         // Each worker puts its own in this place.
         "worker" -> Json.obj(
           "size" -> params.getNumWorkers,

@@ -1,6 +1,7 @@
 package io.bloomery
 
 import io.bloomery.engine.Json
+import org.apache.spark.bloomery.FitEvent
 import scala.jdk.CollectionConverters._
 
 /** How a fit went, as `history.json` of a model folder keeps it. */
@@ -24,6 +25,11 @@ final class TrainingSummary private (json: String, spans: Map[Int, Seq[String]])
 
   /** Which way the rows came, "parquet" (read by the engine itself) or "rows", and why. */
   def input: String = node.path("input").asText()
+
+  /** What happened on the way, such as a lost worker or a checkpoint that was gone on from. */
+  val events: Seq[FitEvent] = node.path("events").elements().asScala.map { event =>
+    FitEvent(event.path("seconds").asDouble(), event.path("text").asText())
+  }.toSeq
 
   def toJson: String = json
 
@@ -52,13 +58,15 @@ object TrainingSummary {
       totalSeconds: Double,
       numWorkers: Int,
       trace: Map[Int, Seq[String]],
-      input: String): TrainingSummary =
+      input: String,
+      events: Seq[FitEvent] = Seq.empty): TrainingSummary =
     new TrainingSummary(
       Json
         .obj(
           "seconds" -> totalSeconds,
           "workers" -> numWorkers,
           "input" -> input,
+          "events" -> events.map(event => Json.obj("seconds" -> event.seconds, "text" -> event.text)),
           "epochs" -> workerHistory.headOption.toSeq.flatten.map(Json.parse(_, "epoch")),
           "workerEpochs" -> workerHistory.map(_.map(Json.parse(_, "epoch"))))
         .toString,

@@ -69,6 +69,22 @@ public final class Native {
   /** The trained weights as safetensors, once the state is "finished". */
   public static native byte[] trainerWeights(long trainer);
 
+  /** Adds bytes of a checkpoint: of what all workers share, or of this worker's own. */
+  public static native void addToState(long trainer, boolean shared, byte[] bytes);
+
+  /** Before connecting: takes up the state whose bytes were added, or its weights alone. */
+  public static native void restoreTrainer(long trainer, boolean weightsOnly);
+
+  /** Waits a while for a copy of the training's state; its place and sizes as JSON, or empty. */
+  public static native String awaitCheckpoint(long trainer, long waitMillis);
+
+  /** A piece of that copy; what all workers share is with rank 0. */
+  public static native byte[] checkpointBytes(
+      long trainer, boolean shared, long offset, int length);
+
+  /** Says that the copy is not needed any more, so that another one may be made. */
+  public static native void releaseCheckpoint(long trainer);
+
   /** Asks the trainer to stop; may be called from any thread. */
   public static native void cancelTrainer(long trainer);
 

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 import io.bloomery.jni.{Native, NativeLoader}
 
 /**
- * The engine's Trainer of one worker. The task thread owns it and calls everything; only `cancel`
- * may come from another thread. Closing stops its threads and frees it.
+ * The engine's Trainer of one worker. The task thread owns it and calls everything; only `cancel`, and
+ * what takes checkpoints, may come from another thread. Closing stops its threads and frees it.
  */
 final class NativeTrainer private (handle: Long) extends AutoCloseable {
   private val closed = new AtomicBoolean(false)
@@ -31,6 +31,25 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
 
   def weights(): Array[Byte] = Native.trainerWeights(handle)
 
+  /** Adds bytes of a checkpoint: of what all workers share, or of this worker's own. */
+  def addToState(shared: Boolean, bytes: Array[Byte]): Unit = Native.addToState(handle, shared, bytes)
+
+  /** Before connecting: takes up the state whose bytes were added, or its weights alone. */
+  def restore(weightsOnly: Boolean): Unit = Native.restoreTrainer(handle, weightsOnly)
+
+  /** A copy of the state to be written; waits that long for one. */
+  def awaitCheckpoint(waitMillis: Long): Option[CheckpointState] =
+    Option(Native.awaitCheckpoint(handle, waitMillis)).filter(_.nonEmpty).map(CheckpointState(_))
+
+  /** The bytes of that copy. */
+  def checkpointPieces(shared: Boolean, bytes: Long): Iterator[Array[Byte]] =
+    Iterator.iterate(0L)(_ + NativeTrainer.PieceBytes).takeWhile(_ < bytes).map { offset =>
+      Native.checkpointBytes(handle, shared, offset, math.min(NativeTrainer.PieceBytes, bytes - offset).toInt)
+    }
+
+  /** Makes room for the next copy. */
+  def releaseCheckpoint(): Unit = Native.releaseCheckpoint(handle)
+
   /** Makes every waiting call of the task thread throw Cancelled. */
   def cancel(): Unit = synchronized {
     if (!closed.get()) Native.cancelTrainer(handle)
@@ -42,6 +61,8 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
 }
 
 object NativeTrainer {
+  private val PieceBytes = 4L << 20
+
   def open(task: String): NativeTrainer = {
     NativeLoader.load()
     new NativeTrainer(Native.openTrainer(task, Array.emptyByteArray))

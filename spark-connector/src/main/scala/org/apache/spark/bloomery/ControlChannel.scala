@@ -40,19 +40,21 @@ private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessa
 private[bloomery] final class ControlChannel(
     override val rpcEnv: RpcEnv,
     numWorkers: Int,
-    onProgress: String => Unit)
+    onProgress: String => Unit,
+    checkpoints: Option[CheckpointBoard] = None)
     extends ThreadSafeRpcEndpoint {
 
   private val meetings = mutable.Map.empty[Int, mutable.Map[Int, (Array[Byte], RpcCallContext)]]
   private val failures = mutable.Map.empty[Int, Failed]
   @volatile private var latestFailure: Option[Failed] = None
-  @volatile private var latestLoss: Option[Lost] = None
+  @volatile private var firstLosses: Seq[Lost] = Seq.empty
 
   /** The first failure of the newest attempt that had one; read by the thread that called fit. */
   def firstFailure: Option[Failed] = latestFailure
 
-  /** The first loss of the newest attempt that had one. */
-  def firstLoss: Option[Lost] = latestLoss
+  /** The first loss of the newest attempt that had one, and of all attempts. */
+  def firstLoss: Option[Lost] = firstLosses.lastOption
+  def losses: Seq[Lost] = firstLosses
 
   override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
     case Meet(attempt, rank, address) => meet(attempt, rank, address, call)
@@ -63,8 +65,9 @@ private[bloomery] final class ControlChannel(
       record(failed)
       call.reply(true)
     case lost: Lost =>
-      if (!latestLoss.exists(_.attempt == lost.attempt)) latestLoss = Some(lost)
+      if (!firstLosses.exists(_.attempt == lost.attempt)) firstLosses = firstLosses :+ lost
       call.reply(true)
+    case message: CheckpointMessage => checkpoints.foreach(_.handle(message, call))
     case AskFailed(attempt) => call.reply(failedRank(attempt))
     case AskMissing(attempt) =>
       call.reply((0 until numWorkers).filterNot(meeting(attempt).contains).toList)

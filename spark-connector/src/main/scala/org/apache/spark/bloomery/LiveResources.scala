@@ -6,5 +6,7 @@ import scala.jdk.CollectionConverters._
 object LiveResources {
   def predictors: Int = PredictorCache.size
   def arrowBytes: Long = ArrowMemory.allocatedBytes
-  def threads: Int = Thread.getAllStackTraces.keySet.asScala.count(_.getName.startsWith(KillWatch.ThreadName))
+  def threads: Int = Thread.getAllStackTraces.keySet.asScala.count { thread =>
+    Seq(KillWatch.ThreadName, CheckpointWriter.ThreadName).exists(thread.getName.startsWith)
+  }
 }

@@ -5,13 +5,15 @@ import java.util.UUID
 import scala.annotation.tailrec
 import scala.concurrent.{Await, TimeoutException}
 import scala.concurrent.duration._
-import scala.util.Using
+import scala.util.{Failure, Success, Try, Using}
 
-import org.apache.spark.{FutureAction, SparkContext, SparkEnv, SparkException}
+import org.apache.hadoop.conf.Configuration
+
+import org.apache.spark.{FutureAction, SparkEnv, SparkException}
 import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.rpc.RpcEndpointRef
-import org.apache.spark.sql.{classic, DataFrame, Row}
+import org.apache.spark.sql.{classic, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
@@ -25,7 +27,9 @@ final case class TrainRequest(
     forceRepartition: Boolean,
     connectTimeout: Double,
     slotTimeout: Double,
-    verbose: Int)
+    verbose: Int,
+    checkpoints: Option[CheckpointRequest] = None,
+    maxRestarts: Int = 0)
 
 /**
  * The weights as safetensors, the epochs of each worker as JSON, each worker's last spans as JSON, and which way
@@ -35,7 +39,8 @@ final case class TrainOutcome(
     weights: Array[Byte],
     workerHistory: Seq[Seq[String]],
     trace: Map[Int, Seq[String]],
-    input: String = "")
+    input: String = "",
+    events: Seq[FitEvent] = Seq.empty)
 
 /**
  * Runs a fit as one barrier stage of `numWorkers` tasks on the thread that called it. A shuffle to
@@ -49,28 +54,45 @@ object TrainJob extends Logging {
   private val PollInterval = 100.millis
 
   /** Refuses what can never run, before any job. */
-  def check(context: SparkContext, numWorkers: Int): Unit = Slots.check(context.conf, numWorkers)
+  def check(session: SparkSession, numWorkers: Int, checkpoints: Option[CheckpointRequest]): Unit = {
+    Slots.check(session.sparkContext.conf, numWorkers)
+    checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
+  }
 
   /** Trains on the columns of `data`, which are the task's columns. */
   def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
     val classicData = dealt(data, request).asInstanceOf[classic.Dataset[Row]]
     val context = classicData.sparkSession.sparkContext
     val line = Option.when(request.verbose > 0)(ProgressLine.onStderr(context))
-    val channel =
-      new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, json => line.foreach(_.show(json)))
+    // Several threads tell something.
+    val say = (text: String) => line.foreach(line => line.synchronized(line.say(text)))
+    val events = new FitEvents(say)
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
     SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
       val input = Input.of(classicData, request.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
       val workers = workersOf(input, classicData, request)
-      Slots.await(context, request.numWorkers, request.slotTimeout, text => line.foreach(_.say(text)))
-      Using.resource(new Registered(channel)) { registered =>
-        val spec = TrainSpec(
-          KnownRows.addTo(request.task, input),
-          request.numWorkers,
-          request.connectTimeout,
-          registered.name)
-        outcome(channel, submit(workers, spec)).copy(input = input.text)
+      Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) { checkpoints =>
+        checkpoints.prepare()
+        Using.resource(new ExecutorWatch(context, events.add)) { _ =>
+          jobs(0, checkpoints, request, events) { restart =>
+            Slots.await(context, request.numWorkers, request.slotTimeout, say)
+            val channel = new ControlChannel(
+              SparkEnv.get.rpcEnv,
+              request.numWorkers,
+              json => line.foreach(line => line.synchronized(line.show(json))),
+              checkpoints.board)
+            Using.resource(new Registered(channel)) { registered =>
+              val spec = TrainSpec(
+                request.task,
+                request.numWorkers,
+                request.connectTimeout,
+                registered.name,
+                checkpoints.target(restart))
+              outcome(channel, submit(workers, spec), events)
+            }
+          }
+        }.copy(input = input.text, events = events.all)
       }
     }
   }
@@ -78,6 +100,19 @@ object TrainJob extends Logging {
   /** The rows as workers get them. */
   private[bloomery] def dealt(data: DataFrame, request: TrainRequest): DataFrame =
     if (request.forceRepartition) data.repartition(request.numWorkers) else data
+
+  /** Beyond the attempts that Spark makes at a stage, jobs as often as the user allows. */
+  @tailrec
+  private def jobs(restart: Int, checkpoints: FitCheckpoints, request: TrainRequest, events: FitEvents)(
+      job: Int => TrainOutcome): TrainOutcome =
+    Try(job(restart)) match {
+      case Success(outcome) => outcome
+      case Failure(lost @ (_: PeerLost | _: SparkException)) if restart < request.maxRestarts =>
+        events.add(s"Training is submitted again, restart ${restart + 1} of ${request.maxRestarts}: ${lost.getMessage}")
+        checkpoints.prepareAgain()
+        jobs(restart + 1, checkpoints, request, events)(job)
+      case Failure(error) => throw error
+    }
 
   /** One partition for each worker, which holds the worker's rows. */
   private def workersOf(input: Input, data: classic.Dataset[Row], request: TrainRequest): RDD[Feed] =
@@ -105,10 +140,15 @@ object TrainJob extends Logging {
       .collectAsync()
   }
 
-  private def outcome(channel: ControlChannel, job: FutureAction[Seq[Array[Byte]]]): TrainOutcome = {
+  private def outcome(
+      channel: ControlChannel,
+      job: FutureAction[Seq[Array[Byte]]],
+      events: FitEvents): TrainOutcome = {
     val results =
-      try await(channel, job, failedAt = None).map(Utils.deserialize[TaskResult](_, getClass.getClassLoader))
-      catch { case error: SparkException => throw firstCause(channel, error) }
+      try {
+        await(channel, job, events, failedAt = None, told = 0)
+          .map(Utils.deserialize[TaskResult](_, getClass.getClassLoader))
+      } catch { case error: SparkException => throw firstCause(channel, error) }
     val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
     val trace = results.collect { case TaskResult.Trained(rank, _, spans) => rank -> spans }.toMap
     val histories = results.collect { case TaskResult.Trained(rank, history, _) => rank -> history }.sortBy(_._1)
@@ -134,7 +174,9 @@ object TrainJob extends Logging {
   private def await(
       channel: ControlChannel,
       job: FutureAction[Seq[Array[Byte]]],
-      failedAt: Option[Deadline]): Seq[Array[Byte]] = {
+      events: FitEvents,
+      failedAt: Option[Deadline],
+      told: Int): Seq[Array[Byte]] = {
     val done =
       try {
         Await.ready(job, PollInterval)
@@ -148,9 +190,14 @@ object TrainJob extends Logging {
     if (done) Await.result(job, Duration.Zero)
     else {
       if (failedAt.exists(_.isOverdue())) job.cancel()
-      await(channel, job, failedAt.orElse(channel.firstFailure.map(_ => EndGrace.fromNow)))
+      val losses = channel.losses
+      losses.drop(told).foreach(lost => events.add(s"A worker was lost, Spark tries again: ${lost.message}"))
+      await(channel, job, events, failedAt.orElse(channel.firstFailure.map(_ => EndGrace.fromNow)), losses.size)
     }
   }
+
+  private def hadoopConf(session: SparkSession): Configuration =
+    session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
 
   private def isCancellation(error: SparkException): Boolean =
     Option(error.getCondition).contains("SPARK_JOB_CANCELLED")

@@ -16,7 +16,8 @@ private[bloomery] final case class TrainSpec(
     task: String,
     numWorkers: Int,
     connectTimeout: Double,
-    channel: String)
+    channel: String,
+    checkpoints: Option[CheckpointTarget])
 
 /**
  * The life of one worker on its task thread: open, meet the others, feed rows, watch until the
@@ -65,20 +66,42 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
     val rank = context.partitionId()
     Using.resource(NativeTrainer.open(workerTask(context))) { trainer =>
       Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
-        val addresses = client.meet(
-          trainer.address(),
-          spec.connectTimeout.seconds,
-          () => context.killTaskIfInterrupted())
-        trainer.connect(addresses)
-        val reporter = new Reporter(trainer, client)
-        rows.into(trainer, context, reporter)
-        trainer.finishIngest()
-        while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
-        val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
-        Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace)) ++ weights
+        Using.resource(checkpoints(context, trainer)) { checkpoints =>
+          checkpoints.restore()
+          val addresses = client.meet(
+            trainer.address(),
+            spec.connectTimeout.seconds,
+            () => context.killTaskIfInterrupted())
+          trainer.connect(addresses)
+          val reporter = new Reporter(trainer, client)
+          rows.into(trainer, context, reporter)
+          trainer.finishIngest()
+          while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
+          while (!checkpoints.isDone) {
+            context.killTaskIfInterrupted()
+            reporter.pollIfDue()
+            Thread.sleep(TrainTask.WriteMillis)
+          }
+          val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
+          Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace)) ++ weights
+        }
       }
     }
   }
+
+  private def checkpoints(context: BarrierTaskContext, trainer: NativeTrainer): WorkerCheckpoints =
+    spec.checkpoints match {
+      case Some(target) =>
+        CheckpointWriter.open(
+          target,
+          spec.channel,
+          trainer,
+          context.stageAttemptNumber(),
+          context.partitionId(),
+          spec.numWorkers,
+          spec.connectTimeout.seconds)
+      case None => NoCheckpoints
+    }
 
   private def workerTask(context: BarrierTaskContext): String = {
     val task = Json.parse(spec.task, "task")
@@ -95,6 +118,9 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
 
 private[bloomery] object TrainTask {
   val PollMillis = 500L
+
+  /** Between two looks whether the last checkpoint is written. */
+  private val WriteMillis = 20L
 
   /** Where the other workers reach this executor: the address that Spark itself uses. */
   private def host: String = {

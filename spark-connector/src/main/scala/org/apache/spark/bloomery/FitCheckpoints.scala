@@ -1,0 +1,55 @@
+package org.apache.spark.bloomery
+
+import java.util.UUID
+import java.util.zip.CRC32C
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.util.SerializableConfiguration
+
+/** The checkpoints of one fit on the driver, over all jobs it takes; nothing when none are wanted. */
+private[bloomery] final class FitCheckpoints(
+    request: TrainRequest,
+    input: Input,
+    configuration: Configuration,
+    events: FitEvents)
+    extends AutoCloseable {
+  private val run = UUID.randomUUID().toString.take(FitCheckpoints.RunDigits)
+  private val source = FitCheckpoints.sourceOf(input)
+
+  val board: Option[CheckpointBoard] = request.checkpoints.map { wanted =>
+    new CheckpointBoard(
+      new CheckpointFolder(wanted.path, configuration),
+      wanted,
+      run,
+      request.numWorkers,
+      source,
+      events.add)
+  }
+
+  /** Before the first job, and before each further one. */
+  def prepare(): Unit = board.foreach(_.prepare())
+  def prepareAgain(): Unit = board.foreach(_.prepareAgain())
+
+  def target(restart: Int): Option[CheckpointTarget] = request.checkpoints.map { wanted =>
+    CheckpointTarget(wanted.path, wanted.keep, run, restart, source, new SerializableConfiguration(configuration))
+  }
+
+  override def close(): Unit = board.foreach(_.close())
+}
+
+private[bloomery] object FitCheckpoints {
+  private val RunDigits = 8
+
+  /** The files that are trained on, by names and sizes; empty where Spark reads the rows. */
+  private def sourceOf(input: Input): String = input match {
+    case Input.Files(plan) =>
+      val parts = plan.workers.flatten
+      val sum = new CRC32C
+      parts.map(part => s"${new Path(part.path).getName} ${part.size}").distinct.sorted
+        .foreach(text => sum.update(text.getBytes("UTF-8")))
+      f"${plan.numFiles} Parquet files of ${plan.numRows} rows (${sum.getValue}%08x)"
+    case _: Input.Rows => ""
+  }
+}

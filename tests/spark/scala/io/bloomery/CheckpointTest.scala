@@ -1,0 +1,223 @@
+package io.bloomery
+
+import java.io.IOException
+import java.net.URI
+import java.nio.file.{Files, Path => LocalPath}
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.{FSDataOutputStream, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.util.Progressable
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.prop.TableDrivenPropertyChecks._
+import org.scalatest.time.SpanSugar._
+
+/** Files of this machine by another scheme, of which some cannot be written. */
+final class FullFileSystem extends RawLocalFileSystem {
+  override def getUri: URI = URI.create("full:///")
+  override def getScheme: String = "full"
+  override def create(
+      path: Path,
+      permission: FsPermission,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream = {
+    FullFileSystem.refuse(path)
+    super.create(path, permission, overwrite, bufferSize, replication, blockSize, progress)
+  }
+  override def create(
+      path: Path,
+      overwrite: Boolean,
+      bufferSize: Int,
+      replication: Short,
+      blockSize: Long,
+      progress: Progressable): FSDataOutputStream = {
+    FullFileSystem.refuse(path)
+    super.create(path, overwrite, bufferSize, replication, blockSize, progress)
+  }
+}
+
+object FullFileSystem {
+  val refused = new AtomicReference[Option[String]](None)
+
+  def refuse(path: Path): Unit =
+    if (refused.get().exists(path.getName.contains)) throw new IOException("No space left on device")
+}
+
+class CheckpointTest extends AnyFunSuite with EngineSuite {
+  override def master: String = "local[2]"
+  override def settings: Map[String, String] = Map("spark.hadoop.fs.full.impl" -> classOf[FullFileSystem].getName)
+
+  private def folder(): LocalPath = temporary("checkpoints")
+  private def names(path: LocalPath): Seq[String] =
+    path.toFile.list().toSeq.filter(_.startsWith("epoch")).sorted
+  private def classifier(path: Any): NeuralNetClassifier =
+    Tiny.classifier.setNumWorkers(2).setCheckpointPath(path.toString)
+  private def fit(classifier: NeuralNetClassifier): NeuralNetClassificationModel =
+    failAfter(60.seconds)(classifier.fit(Tiny.data(spark)))
+  private lazy val undisturbed = fit(Tiny.classifier.setNumWorkers(2))
+  private def texts(model: NeuralNetClassificationModel): Seq[String] = model.summary.events.map(_.text)
+
+  private def interrupted(path: Any, epochs: Int): Unit = { fit(classifier(path).setEpochs(epochs)); () }
+
+  test("checkpoints change nothing of the result, and the last two stay") {
+    val path = folder()
+    val model = fit(classifier(path))
+    assert(model.weights.toSeq == undisturbed.weights.toSeq)
+    // One that was due while another was being written came later, or was left out.
+    assert(names(path).size == 2)
+    assert(names(path).last.startsWith("epoch-000006-step-000000000-"))
+    assert(path.resolve(names(path).last).toFile.list().toSet.filterNot(_.startsWith(".")) ==
+      Set("manifest.json", "state.safetensors", "worker-0.json", "worker-1.json"))
+    assert(texts(model).isEmpty)
+    assertNothingIsAlive()
+  }
+
+  test("a later fit with more epochs goes on where the first ended, with the same bits and all epochs in its history") {
+    val path = folder()
+    interrupted(path, 3)
+    val model = fit(classifier(path))
+    assert(model.weights.toSeq == undisturbed.weights.toSeq)
+    assert(model.summary.history.map(_.loss) == undisturbed.summary.history.map(_.loss))
+    assert(model.summary.workerHistory.map(_.map(_.rows)) == Seq.fill(2)(Seq.fill(5)(300L)))
+    assert(texts(model) == Seq("Training goes on from where it ended, the end of epoch 3"))
+    assertNothingIsAlive()
+  }
+
+  test("a fit that had ended gives its model again") {
+    val path = folder()
+    interrupted(path, 5)
+    val model = fit(classifier(path))
+    assert(model.weights.toSeq == undisturbed.weights.toSeq)
+    assert(model.summary.history.size == 5)
+  }
+
+  test("steps and minutes save inside epochs") {
+    val path = folder()
+    val model = fit(classifier(path).setCheckpointSteps(7).setKeepCheckpoints(100))
+    assert(model.weights.toSeq == undisturbed.weights.toSeq)
+    val inside = names(path).filterNot(_.contains("step-000000000"))
+    assert(inside.nonEmpty, names(path))
+    // As if the fit had been killed behind its first checkpoint.
+    names(path).filter(_ > inside.head).foreach(name => delete(path.resolve(name)))
+    val again = fit(classifier(path))
+    assert(again.weights.toSeq == undisturbed.weights.toSeq)
+    assert(again.summary.history.map(_.loss) == undisturbed.summary.history.map(_.loss))
+    assert(texts(again).exists(_.matches("Training goes on from step \\d+ of epoch \\d+, checkpoint .*")), texts(again))
+    val minutes = folder()
+    fit(classifier(minutes).setCheckpointMinutes(1e-6).setKeepCheckpoints(100))
+    assert(names(minutes).size > 1)
+  }
+
+  test("a newest checkpoint that was changed is passed over with a word") {
+    val path = folder()
+    interrupted(path, 3)
+    val newest = path.resolve(names(path).last)
+    val state = newest.resolve("state.safetensors")
+    val bytes = Files.readAllBytes(state)
+    bytes(bytes.length - 1) = (bytes.last ^ 1).toByte
+    Files.write(state, bytes)
+    val model = fit(classifier(path))
+    assert(model.weights.toSeq == undisturbed.weights.toSeq)
+    assert(texts(model).head.startsWith(s"Checkpoint is passed over: ${newest.getFileName}, "), texts(model))
+    assert(texts(model)(1).matches("Training goes on from .* epoch [123], checkpoint .*"), texts(model))
+  }
+
+  test("other settings, other data and fewer epochs are refused with the difference") {
+    val path = folder()
+    interrupted(path, 2)
+    val data = Tiny.data(spark)
+    val cases = Table(
+      ("fit", "said"),
+      (
+        () => classifier(path).setBatchSize(10).fit(data),
+        "Settings differ from the checkpoint's: batchSize 10, was 20."),
+      (
+        () => classifier(path).setLearningRate(0.5).fit(data),
+        "Settings differ from the checkpoint's: optimizer.learningRate 0.5, was 0.02."),
+      (() => classifier(path).setSeed(8).fit(data), "seed 8, was 7"),
+      (
+        () => classifier(path).fit(Tiny.data(spark, rows = 500)),
+        "Data differs from the checkpoint's: 500 rows to train on and 0 to validate on, were 600 and 0."),
+      (
+        () => classifier(path).setEpochs(1).fit(data),
+        "Checkpoint has trained more epochs than asked for: 2, epochs: 1."))
+    forAll(cases) { (fit, said) =>
+      val error = failAfter(60.seconds)(intercept[UserError](fit()))
+      assert(error.getMessage.contains(said))
+      assert(error.getMessage.contains("checkpointPath"))
+    }
+    assertNothingIsAlive()
+  }
+
+  test("resume weights takes the weights alone, never starts anew") {
+    val path = folder()
+    interrupted(path, 2)
+    val weights = fit(classifier(path).setResume("weights").setLearningRate(1e-9).setEpochs(1))
+    assert(math.abs(weights.summary.history.head.loss - undisturbed.summary.history(1).loss) < 0.2)
+    assert(texts(weights).head.startsWith("Training starts with the weights of the end of epoch 2, checkpoint epoch-"))
+    val anew = fit(classifier(path).setResume("never"))
+    assert(anew.weights.toSeq == undisturbed.weights.toSeq)
+    assert(texts(anew).isEmpty)
+    assert(names(path).size == 2)
+  }
+
+  test("another number of workers goes on between epochs only") {
+    val path = folder()
+    interrupted(path, 2)
+    val one = fit(classifier(path).setNumWorkers(1).setEpochs(3))
+    assert(one.summary.history.map(_.samples) == Seq.fill(3)(600L))
+    val inside = folder()
+    fit(classifier(inside).setCheckpointInterval(-1).setCheckpointSteps(7).setKeepCheckpoints(100).setEpochs(2))
+    names(inside).filter(_.contains("step-000000000")).foreach(name => delete(inside.resolve(name)))
+    val error = intercept[UserError](fit(classifier(inside).setNumWorkers(1)))
+    assert(error.getMessage.contains("made by another number of workers: 2, now 1"))
+  }
+
+  test("a checkpoint that cannot be written is told, and training goes on") {
+    Seq("state" -> "worker 0", "worker-1" -> "worker 1", "manifest" -> "worker 0").foreach { case (file, worker) =>
+      val path = folder()
+      FullFileSystem.refused.set(Some(file))
+      try {
+        val model = fit(classifier(s"full:$path"))
+        assert(model.weights.toSeq == undisturbed.weights.toSeq)
+        assert(texts(model).nonEmpty)
+        texts(model).foreach { text =>
+          assert(
+            text.matches(s"Checkpoint was not written: epoch-.*, $worker: No space left on device. Training goes on"))
+        }
+        assert(names(path).isEmpty, "nothing incomplete is left")
+      } finally FullFileSystem.refused.set(None)
+      assertNothingIsAlive()
+    }
+  }
+
+  test("what cannot be meant is refused before any job") {
+    val data = Tiny.data(spark)
+    val file = Files.createFile(folder().resolve("file"))
+    val cases = Table(
+      ("classifier", "said"),
+      (Tiny.classifier.setCheckpointInterval(2), "checkpointInterval is set, but checkpointPath is not"),
+      (Tiny.classifier.setResume("weights"), "resume is set, but checkpointPath is not"),
+      (classifier(folder()).setResume("yes"), "resume must be auto, weights, never: yes"),
+      (classifier(folder()).setCheckpointInterval(0), "checkpointInterval must be at least 1 epoch, or -1: 0"),
+      (classifier(folder()).setCheckpointSteps(0), "Not positive: steps 0 of checkpoint, give at least 1"),
+      (classifier(folder()).setCheckpointMinutes(0), "Not positive: minutes 0 of checkpoint"),
+      (classifier(folder()).setKeepCheckpoints(0), "keepCheckpoints must be at least 1: 0"),
+      (Tiny.classifier.setMaxRestarts(-1), "maxRestarts must be at least 0: -1"),
+      (classifier(s"$file/below"), "checkpointPath cannot be written to"),
+      (classifier(folder()).setResume("weights"), "resume is weights, but there is no checkpoint in"))
+    forAll(cases) { (classifier, said) =>
+      val (error, counts) = failing[UserError](classifier.fit(data))
+      assert(error.getMessage.contains(said))
+      assert(counts.jobs == 0)
+    }
+  }
+
+  private def delete(folder: LocalPath): Unit =
+    Files.walk(folder).iterator().asScala.toSeq.reverse.foreach(Files.delete(_))
+}

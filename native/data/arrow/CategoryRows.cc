@@ -26,6 +26,7 @@ CategoryRows::CategoryRows(const arrow::Array& array, const ColumnPart& part)
     : part_(part), lists_(array), write_(converter(*arrow::int64(), part.format.type)) {
   if (isText(*lists_.values().type())) {
     texts_.emplace(lists_.values());
+    codes_.assign(static_cast<size_t>(texts_->numWords()), -1);
   } else {
     numbers_.emplace(lists_.values());
   }
@@ -33,6 +34,14 @@ CategoryRows::CategoryRows(const arrow::Array& array, const ColumnPart& part)
 
 int64_t CategoryRows::codeOf(std::string_view text, const RowPlace& place) const {
   return part_.rule.learnt != nullptr ? part_.rule.learnt->codeOf(text) : indexOf(*part_.categories, text, place);
+}
+
+// A word of a dictionary is looked up once.
+int64_t CategoryRows::codeOfText(int64_t value, const RowPlace& place) const {
+  if (codes_.empty()) return codeOf(texts_->text(value), place);
+  int64_t& code = codes_[static_cast<size_t>(texts_->wordOf(value))];
+  if (code < 0) code = codeOf(texts_->text(value), place);
+  return code;
 }
 
 void CategoryRows::copy(int64_t row, std::byte* to, const RowPlace& place) const {
@@ -45,7 +54,7 @@ void CategoryRows::copy(int64_t row, std::byte* to, const RowPlace& place) const
       part_.writeNull(to, element, place);
       continue;
     }
-    int64_t index = texts_ ? codeOf(texts_->text(value), place) : codeOf(textOf(*numbers_, value), place);
+    int64_t index = texts_ ? codeOfText(value, place) : codeOf(textOf(*numbers_, value), place);
     if (write_(&index, 1, to + static_cast<size_t>(element) * part_.valueBytes()) >= 0) {
       part_.failToFit(static_cast<double>(index), element, place);
     }

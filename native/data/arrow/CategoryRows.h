@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "data/arrow/ColumnPart.h"
 #include "data/arrow/ListLevels.h"
@@ -19,13 +20,15 @@ class CategoryRows final : public ColumnRows {
  private:
   // Its index, or what stands for it till its vocabulary is learnt.
   int64_t codeOf(std::string_view text, const RowPlace& place) const;
+  int64_t codeOfText(int64_t value, const RowPlace& place) const;
   bool isNull(int64_t value) const { return texts_ ? texts_->isNull(value) : numbers_->isNull(value); }
 
   const ColumnPart& part_;
   ListLevels lists_;
   std::optional<TextColumn> texts_;
   std::optional<NumberColumn> numbers_;
-  ConvertValues write_;  // of an index
+  ConvertValues write_;                 // of an index
+  mutable std::vector<int64_t> codes_;  // of the words of a dictionary, those that came up; else -1
 };
 
 // Texts and whole numbers can be categories.

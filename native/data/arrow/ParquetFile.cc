@@ -34,11 +34,17 @@ parquet::ReaderProperties readerProperties() {
 }
 
 // Ranges are read when the first of their columns is needed, and by the thread that needs it.
-parquet::ArrowReaderProperties arrowProperties() {
+parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& schema,
+                                               const std::vector<std::string>& encodedTexts) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
   properties.set_pre_buffer(true);
   properties.set_cache_options(kCoalescing);
   properties.set_io_context(arrow::io::IOContext(arrow::system_memory_pool()));
+  for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+    bool isWanted = std::ranges::find(encodedTexts, schema.GetColumnRoot(leaf)->name()) != encodedTexts.end();
+    if (isWanted)
+      properties.set_read_dictionary(leaf, schema.Column(leaf)->physical_type() == parquet::Type::BYTE_ARRAY);
+  }
   return properties;
 }
 
@@ -68,11 +74,12 @@ auto ParquetFile::guarded(Read read) const -> decltype(read().ValueUnsafe()) {
 
 ParquetFile ParquetFile::open(const std::string& path) { return ParquetFile(std::make_shared<LocalFile>(path)); }
 
-ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source)
+ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, const std::vector<std::string>& encodedTexts)
     : name_(source->name()), source_(std::make_shared<SourceFile>(std::move(source))) {
   reader_ = guarded([&]() -> arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> {
     auto file = parquet::ParquetFileReader::Open(source_, readerProperties());
-    return parquet::arrow::FileReader::Make(arrow::system_memory_pool(), std::move(file), arrowProperties());
+    auto properties = arrowProperties(*file->metadata()->schema(), encodedTexts);
+    return parquet::arrow::FileReader::Make(arrow::system_memory_pool(), std::move(file), properties);
   });
   schema_ = guarded([&]() -> arrow::Result<std::shared_ptr<arrow::Schema>> {
     std::shared_ptr<arrow::Schema> schema;

@@ -19,8 +19,9 @@ class ParquetFile {
  public:
   // A file of this machine.
   static ParquetFile open(const std::string& path);
-  // Neighbouring column chunks are read at once. What the source throws comes out as it is.
-  explicit ParquetFile(std::shared_ptr<ByteSource> source);
+  // Neighbouring column chunks are read at once. What the source throws comes out as it is. encodedTexts: columns whose
+  // texts, in arrays or not, come as they lie in the file: as places in a dictionary.
+  explicit ParquetFile(std::shared_ptr<ByteSource> source, const std::vector<std::string>& encodedTexts = {});
 
   const std::string& name() const { return name_; }
   int64_t numRows() const { return numRows_; }

@@ -9,6 +9,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "base/Error.h"
 #include "base/NamedThread.h"
 #include "data/arrow/ArrowStructs.h"
+#include "data/arrow/ListLevels.h"
 #include "data/arrow/ParquetFile.h"
 #include "data/arrow/PlainLayout.h"
 
@@ -55,6 +57,13 @@ T valueOf(arrow::Result<T> result, const char* what) {
   return std::move(result).ValueUnsafe();
 }
 
+// The first value, in memory of its own.
+std::shared_ptr<arrow::Scalar> ownedScalar(const arrow::Array& array) {
+  auto scalar = valueOf(array.GetScalar(0), "Constant cannot be read");
+  if (!scalar->is_valid || scalar->type->id() != arrow::Type::STRING) return scalar;
+  return std::make_shared<arrow::StringScalar>(static_cast<const arrow::StringScalar&>(*scalar).value->ToString());
+}
+
 std::shared_ptr<arrow::Schema> importSchema(void* address) {
   if (address == nullptr) return arrow::schema({});
   return valueOf(arrow::ImportSchema(static_cast<ArrowSchema*>(address)), "Arrow schema cannot be imported");
@@ -70,6 +79,7 @@ struct ParquetScan::State {
   bool hand(Piece& piece, Decoded decoded);
 
   std::vector<std::string> columns;       // of the files
+  std::vector<std::string> encodedTexts;  // of these
   std::shared_ptr<arrow::Schema> schema;  // those, and the constants behind them
   std::shared_ptr<arrow::Schema> constantSchema;
 
@@ -95,6 +105,9 @@ ParquetScan::ParquetScan(void* fileColumns, void* constantColumns, int numThread
   state.schema = importSchema(fileColumns);
   state.constantSchema = importSchema(constantColumns);
   state.columns = state.schema->field_names();
+  for (const auto& field : state.schema->fields()) {
+    if (valueTypeOf(*field->type()).id() == arrow::Type::DICTIONARY) state.encodedTexts.push_back(field->name());
+  }
   std::vector<std::shared_ptr<arrow::Field>> fields = state.schema->fields();
   for (const auto& field : state.constantSchema->fields()) fields.push_back(field);
   state.schema = arrow::schema(std::move(fields));
@@ -131,7 +144,7 @@ void ParquetScan::add(std::shared_ptr<ByteSource> source, int index, const std::
                          "Constant columns cannot be imported");
     check(batch->num_rows() == 1, "Wrong number of rows with constants: ", batch->num_rows());
     for (const auto& column : batch->columns()) {
-      file->constants.push_back(valueOf(column->GetScalar(0), "Constant cannot be read"));
+      file->constants.push_back(ownedScalar(*column));
     }
   }
   check(static_cast<int>(file->constants.size()) == state.constantSchema->num_fields(),
@@ -191,12 +204,11 @@ void ParquetScan::State::readAll() {
 }
 
 std::unique_ptr<ParquetFile> ParquetScan::State::open(const File& from) const {
-  auto file = std::make_unique<ParquetFile>(from.source);
+  auto file = std::make_unique<ParquetFile>(from.source, encodedTexts);
   std::vector<std::shared_ptr<arrow::Field>> fields = file->fields(columns);
   for (size_t i = 0; i < fields.size(); ++i) {
     const arrow::DataType& wanted = *schema->field(static_cast<int>(i))->type();
-    std::shared_ptr<arrow::DataType> found = plainType(fields[i]->type());
-    if (sameLayout(wanted, *found)) continue;
+    if (canBecome(*fields[i]->type(), wanted)) continue;
     throw UserError(message("Wrong type of column '", columns[i], "': ", fields[i]->type()->ToString(), ", wanted ",
                             wanted.ToString(), ", file ", file->name()));
   }
@@ -225,12 +237,18 @@ bool ParquetScan::State::hand(Piece& piece, Decoded decoded) {
   return true;
 }
 
-// In the plain layout, with the file's constants.
+// In the types of the schema, with the file's constants.
 std::shared_ptr<arrow::RecordBatch> ParquetScan::State::shaped(const arrow::RecordBatch& batch,
                                                                const File& file) const {
   std::vector<std::shared_ptr<arrow::Array>> arrays;
-  for (const auto& array : batch.columns()) {
-    arrays.push_back(valueOf(toPlain(array), "Column cannot be laid out plainly"));
+  for (int i = 0; i < batch.num_columns(); ++i) {
+    auto plain = become(batch.column(i), schema->field(i)->type());
+    if (plain.status().IsOutOfMemory()) throw std::bad_alloc();
+    if (!plain.ok()) {
+      throw UserError(message("Column cannot be read: ", plain.status().message(), ", column '",
+                              columns[static_cast<size_t>(i)], "', file ", file.source->name()));
+    }
+    arrays.push_back(std::move(plain).ValueUnsafe());
   }
   for (const auto& value : file.constants) {
     arrays.push_back(valueOf(arrow::MakeArrayFromScalar(*value, batch.num_rows(), arrow::system_memory_pool()),

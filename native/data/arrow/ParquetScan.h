@@ -16,8 +16,8 @@ namespace bloomery::data {
 class ParquetScan {
  public:
   // Addresses of C ArrowSchemas, consumed here: the columns that are read from files, and those that have one value
-  // for each file, numbers or booleans, which come behind the others in every batch; nullptr when there are none of
-  // these.
+  // for each file, no arrays, which come behind the others in every batch; nullptr when there are none of these. Texts
+  // that the schema shows as a dictionary's come so, as they lie in the files.
   ParquetScan(void* fileColumns, void* constantColumns, int numThreads);
   // Cancels the sources, then stops and joins the threads.
   ~ParquetScan();

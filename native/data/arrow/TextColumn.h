@@ -19,6 +19,10 @@ class TextColumn {
   bool isNull(int64_t row) const;
   std::string_view text(int64_t row) const;
 
+  // Of a dictionary-encoded column: how many words it has, and where among them that of a row stands.
+  int64_t numWords() const { return encoded_ == nullptr ? 0 : texts_->length(); }
+  int64_t wordOf(int64_t row) const { return encoded_->GetValueIndex(row); }
+
  private:
   const arrow::DictionaryArray* encoded_ = nullptr;  // its values are in `texts_`
   std::shared_ptr<arrow::Array> dictionary_;

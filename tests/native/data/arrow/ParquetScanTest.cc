@@ -23,6 +23,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 const auto kFloats = arrow::list(arrow::float32());
+const auto kWords = arrow::dictionary(arrow::int32(), arrow::utf8());
 
 std::shared_ptr<arrow::Schema> twoColumns() {
   return arrow::schema({arrow::field("x", kFloats), arrow::field("y", arrow::int32())});
@@ -154,11 +155,13 @@ TEST(ParquetScan, aScanOfNoFilesEndsAtOnce) {
 }
 
 TEST(ParquetScan, constantsFollowTheColumnsOfTheFile) {
-  auto constants = arrow::schema({arrow::field("day", arrow::int32()), arrow::field("test", arrow::boolean())});
+  auto constants = arrow::schema({arrow::field("day", arrow::int32()), arrow::field("test", arrow::boolean()),
+                                  arrow::field("word", arrow::utf8())});
   Scan scan(2, twoColumns(), constants);
   for (int index = 0; index < 3; ++index) {
     auto values = batchOf({{"day", arrow::int32(), index == 2 ? "[null]" : message("[", index + 20, "]")},
-                           {"test", arrow::boolean(), index == 1 ? "[true]" : "[false]"}});
+                           {"test", arrow::boolean(), index == 1 ? "[true]" : "[false]"},
+                           {"word", arrow::utf8(), message(R"(["w)", index, R"("])")}});
     Exported<ArrowArray> exported;
     ASSERT_TRUE(arrow::ExportRecordBatch(*values, &exported.value).ok());
     values.reset();
@@ -177,14 +180,19 @@ TEST(ParquetScan, constantsFollowTheColumnsOfTheFile) {
                                                   arrow::int32())));
     EXPECT_TRUE(batch->column(3)->Equals(
         expected(index == 1 ? "[true, true, true]" : "[false, false, false]", arrow::boolean())));
+    std::string word = message(R"("w)", index, R"(")");
+    EXPECT_TRUE(
+        batch->column(4)->Equals(expected(message("[", word, ", ", word, ", ", word, "]").c_str(), arrow::utf8())));
   }
 }
 
-TEST(ParquetScan, everyLayoutOfArraysAndBinariesBecomesThePlainOne) {
+TEST(ParquetScan, everyTypeOfOneMeaningBecomesTheOneThatIsWanted) {
   auto f32 = arrow::float32();
+  auto micros = arrow::timestamp(arrow::TimeUnit::MICRO);
+  auto image = arrow::struct_({arrow::field("height", arrow::int32()), arrow::field("data", arrow::binary())});
   struct Case {
     std::shared_ptr<arrow::DataType> written, wanted;
-    std::string json;
+    std::string json, becomes = {};
   };
   for (const Case& one : std::vector<Case>{
            {arrow::list(f32), kFloats, "[[1, 2], null, [3, 4]]"},
@@ -196,16 +204,79 @@ TEST(ParquetScan, everyLayoutOfArraysAndBinariesBecomesThePlainOne) {
            {arrow::int8(), arrow::int8(), "[1, null, -3]"},
            {arrow::boolean(), arrow::boolean(), "[true, null, false]"},
            {arrow::float64(), arrow::float64(), "[1.5, null]"},
+           {arrow::list(arrow::list(f32)), arrow::list(kFloats), "[[[1, 2], [3]], null, [], [[4]]]"},
+           {arrow::large_list(arrow::fixed_size_list(f32, 2)), arrow::list(kFloats),
+            "[[[1, 2], [3, 4]], null, [[5, 6]]]"},
+           {arrow::list(arrow::boolean()), arrow::list(arrow::uint8()), "[[true, false], null, [null]]",
+            "[[1, 0], null, [null]]"},
+           {arrow::utf8(), arrow::utf8(), R"(["ab", null, ""])"},
+           {arrow::large_utf8(), arrow::utf8(), R"(["ab", null, "", "cde"])"},
+           {arrow::dictionary(arrow::int8(), arrow::utf8()), arrow::utf8(), R"(["ab", null, "ab", "c"])"},
+           {arrow::utf8(), kWords, R"(["ab", null, "ab", "c"])"},
+           {arrow::dictionary(arrow::int8(), arrow::utf8()), kWords, R"(["ab", null, "ab", "c"])"},
+           {arrow::list(arrow::utf8()), arrow::list(kWords), R"([["a", "b"], null, [], ["b", null]])"},
+           {arrow::large_list(arrow::large_utf8()), arrow::list(arrow::utf8()),
+            R"([["a", "b"], null, [], ["b", null]])"},
+           {arrow::date32(), arrow::date32(), "[-1, null, 20000]"},
+           {micros, micros, "[-1, null, 1700000000000001]"},
+           {arrow::timestamp(arrow::TimeUnit::MICRO, "Europe/Berlin"), micros, "[-1, null, 1700000000000001]"},
+           {arrow::timestamp(arrow::TimeUnit::MILLI, "UTC"), micros, "[-1, null, 1700000000001]",
+            "[-1000, null, 1700000000001000]"},
+           {arrow::list(arrow::timestamp(arrow::TimeUnit::MILLI)), arrow::list(micros), "[[1, null]]",
+            "[[1000, null]]"},
+           {arrow::duration(arrow::TimeUnit::MICRO), arrow::int64(), "[1, null]"},
+           {arrow::decimal128(9, 2), arrow::float64(), R"(["1.25", null, "-0.10"])", "[1.25, null, -0.1]"},
+           {arrow::decimal128(38, 20), arrow::float64(),
+            R"(["0.30000000000000000001", "123456789012345678.10000000000000000000"])", "[0.3, 123456789012345678.1]"},
+           {arrow::list(arrow::decimal128(18, 4)), arrow::list(arrow::float64()), R"([["0.0001", null]])",
+            "[[0.0001, null]]"},
+           {arrow::struct_({arrow::field("data", arrow::large_binary()), arrow::field("height", arrow::int32())}),
+            image, R"([{"data": "ab", "height": 3}, null])", R"([{"height": 3, "data": "ab"}, null])"},
        }) {
     SCOPED_TRACE(one.written->ToString());
     Scan scan(1, arrow::schema({arrow::field("x", one.wanted)}));
     scan.add("file", fileOf(batchOf({{"x", one.written, one.json}})), 0, {0});
     scan.scan->finish();
-    auto expected = arrow::json::ArrayFromJSONString(one.wanted, one.json).ValueOrDie();
+    auto expected =
+        arrow::json::ArrayFromJSONString(one.wanted, one.becomes.empty() ? one.json : one.becomes).ValueOrDie();
     auto found = scan.next();
     ASSERT_TRUE(found->ValidateFull().ok());
     EXPECT_TRUE(found->column(0)->Equals(*expected)) << found->column(0)->ToString();
   }
+}
+
+TEST(ParquetScan, aTimestampThatIsTooFarAwayIsNamed) {
+  Scan scan(1, arrow::schema({arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO))}));
+  scan.add("far", fileOf(batchOf({{"t", arrow::timestamp(arrow::TimeUnit::MILLI), "[1, 9223372036854775807]"}})), 0,
+           {0});
+  try {
+    scan.next();
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "Column cannot be read: A timestamp is out of range, column 't', file far");
+  }
+}
+
+TEST(ParquetScan, textsStayInTheirDictionaryOverAllBatchesOfAGroup) {
+  std::string words;
+  for (int i = 0; i < 150'000; ++i) words += message(i == 0 ? "[" : ", ", R"(["w)", i % 7, R"(", "w)", i % 11, R"("])");
+  Scan scan(2, arrow::schema({arrow::field("x", arrow::list(kWords))}));
+  scan.add("file", fileOf(batchOf({{"x", arrow::list(arrow::utf8()), message(words, "]")}}), {.rowsPerGroup = 100'000}),
+           0, {0, 1});
+  scan.scan->finish();
+  int64_t row = 0;
+  while (auto batch = scan.next()) {
+    const auto& lists = static_cast<const arrow::ListArray&>(*batch->column(0));
+    const auto& places = static_cast<const arrow::DictionaryArray&>(*lists.values());
+    const auto& found = static_cast<const arrow::StringArray&>(*places.dictionary());
+    ASSERT_LE(found.length(), 11);
+    for (int64_t i = 0; i < batch->num_rows(); ++i, ++row) {
+      int64_t first = lists.value_offset(i);
+      ASSERT_EQ(found.GetView(places.GetValueIndex(first)), message("w", row % 7));
+      ASSERT_EQ(found.GetView(places.GetValueIndex(first + 1)), message("w", row % 11));
+    }
+  }
+  EXPECT_EQ(row, 150'000);
 }
 
 TEST(ParquetScan, aFileOfAnotherSchemaIsNamed) {

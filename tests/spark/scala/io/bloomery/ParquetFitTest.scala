@@ -13,49 +13,11 @@ import org.scalatest.time.SpanSugar._
 import scala.jdk.CollectionConverters._
 
 /** Fits on Parquet files: the engine reads them itself, and gets what Spark's reader would give it. */
-class ParquetFitTest extends AnyFunSuite with EngineSuite {
-  override def master: String = "local[2]"
+class ParquetFitTest extends AnyFunSuite with InputPaths {
 
-  /** What dropout leaves out depends on the rows' ids, so that weights tell of these, too. */
-  private def classifier: NeuralNetClassifier =
-    Tiny.classifier
-      .setNetwork(
-        Sequential("dropout")(Input(4), Dense(16, activation = "relu"), Dropout(0.5), Dense(3, activation = "softmax")))
-      .setEpochs(2)
-      .setBatchSize(1000)
-      .setShuffle(false)
+  private def classifier: NeuralNetClassifier = classifierOf(Input(4))
 
-  private val PathKey = "spark.bloomery.input.path"
-
-  private def fit(data: DataFrame, path: String, of: NeuralNetClassifier = classifier): NeuralNetClassificationModel =
-    try {
-      spark.conf.set(PathKey, path)
-      failAfter(60.seconds)(of.fit(data))
-    } finally spark.conf.unset(PathKey)
-
-  private def weights(model: NeuralNetClassificationModel): Seq[Float] = {
-    val bytes = ByteBuffer.wrap(model.weights).order(ByteOrder.LITTLE_ENDIAN)
-    bytes.position(8 + bytes.getLong(0).toInt)
-    val floats = bytes.slice().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer()
-    Seq.fill(floats.remaining())(floats.get())
-  }
-
-  private def distance(a: NeuralNetClassificationModel, b: NeuralNetClassificationModel): Double =
-    weights(a).zip(weights(b)).map { case (x, y) => math.abs(x - y).toDouble }.max
-
-  /** Three files, or more by folder, of several row groups each. */
-  private def write(data: DataFrame, partitionBy: String*): Path = {
-    val folder = temporary("fit").resolve("data")
-    data.write
-      .partitionBy(partitionBy: _*)
-      .option("parquet.block.size", "2000")
-      .option("parquet.page.size.row.check.min", "20")
-      .option("parquet.page.size.row.check.max", "20")
-      .parquet(folder.toString)
-    folder
-  }
-
-  private def read(folder: Path): DataFrame = spark.read.parquet(folder.toString)
+  private def fit(data: DataFrame, path: String): NeuralNetClassificationModel = fit(data, path, classifier)
 
   private def data: DataFrame = Tiny.data(spark, partitions = 3).withColumn("held", col("id") % 4 === 0)
 
@@ -155,7 +117,7 @@ class ParquetFitTest extends AnyFunSuite with EngineSuite {
       "the DataFrame is more than columns of Parquet files" -> (() => files.limit(600)),
       "the DataFrame is more than columns of Parquet files" -> (() => files.repartition(2)),
       "the DataFrame is more than columns of Parquet files" -> (() => files.cache()),
-      "column label is converted" -> (() => files.withColumn("label", col("label").cast("decimal(5,0)"))),
+      "column label is computed" -> (() => files.withColumn("label", col("label").cast("decimal(5,0)"))),
       "mergeSchema is set" -> (() => reader.option("mergeSchema", "true").parquet(folder.toString)),
       "ignoreCorruptFiles is set" -> (() => reader.option("ignoreCorruptFiles", "true").parquet(folder.toString)),
       "ignoreMissingFiles is set" -> (() => reader.option("ignoreMissingFiles", "true").parquet(folder.toString)),

@@ -4,6 +4,7 @@ import scala.collection.mutable
 import scala.util.Using
 
 import org.apache.arrow.memory.BufferAllocator
+import org.apache.arrow.vector.types.pojo.Field
 import org.apache.spark.BarrierTaskContext
 import org.apache.spark.sql.bloomery.ParquetPart
 import org.apache.spark.sql.types.StructType
@@ -11,10 +12,14 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.bloomery.engine.{NativeScan, NativeTrainer}
 
-/** What all workers read of Parquet files; `namesInFiles` are those of the file columns there. */
+/**
+ * What all workers read of Parquet files; `namesInFiles` are those of the file columns there, and
+ * `encodedTexts` those of them that stay places in dictionaries.
+ */
 private[bloomery] final case class ParquetSpec(
     fileColumns: StructType,
     namesInFiles: Seq[String],
+    encodedTexts: Set[String],
     constantColumns: StructType,
     configuration: SerializableConfiguration)
 
@@ -26,8 +31,9 @@ private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[Par
 
   override def into(trainer: NativeTrainer, context: BarrierTaskContext, reporter: Reporter): Unit =
     Using.resource(ArrowMemory.child(s"train-${context.taskAttemptId()}")) { allocator =>
-      val columns = spec.fileColumns ++ spec.constantColumns
-      new ArrowExport(columns.zipWithIndex, 1, allocator).withSchema(trainer.ingestSchema)
+      val constantFields = spec.constantColumns.map(column => ArrowColumn.field(column.name, column.dataType))
+      val fields = fileFields(spec.fileColumns.fieldNames.toSeq) ++ constantFields
+      EncodedTexts.withSchema(fields, allocator)(trainer.ingestSchema)
       val constants = Option.when(spec.constantColumns.nonEmpty) {
         new ArrowExport(spec.constantColumns.zipWithIndex, 1, allocator)
       }
@@ -41,13 +47,18 @@ private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[Par
   private def openScan(
       context: BarrierTaskContext,
       constants: Option[ArrowExport],
-      allocator: BufferAllocator): NativeScan = {
-    val inFiles = spec.fileColumns.zip(spec.namesInFiles).map { case (field, name) => field.copy(name = name) }
-    new ArrowExport(inFiles.zipWithIndex, 1, allocator).withSchema { columns =>
+      allocator: BufferAllocator): NativeScan =
+    EncodedTexts.withSchema(fileFields(spec.namesInFiles), allocator) { columns =>
       def open(constantColumns: Long): NativeScan = NativeScan.open(columns, constantColumns, context.cpus())
       constants.fold(open(ParquetFeed.Nowhere))(_.withSchema(open))
     }
-  }
+
+  /** The columns of the files, under these names. */
+  private def fileFields(names: Seq[String]): Seq[Field] =
+    spec.fileColumns.zip(spec.namesInFiles).zip(names).map {
+      case ((column, inFiles), name) if spec.encodedTexts(inFiles) => EncodedTexts.field(name, column.dataType)
+      case ((column, _), name) => ArrowColumn.field(name, column.dataType)
+    }
 
   private def read(
       trainer: NativeTrainer,

@@ -119,7 +119,12 @@ object TrainJob extends Logging {
     input match {
       case Input.Files(plan) =>
         warnOfIdleWorkers(plan.workers.count(_.nonEmpty), request.numWorkers, "row groups")
-        val spec = ParquetSpec(plan.fileColumns, plan.namesInFiles, plan.constantColumns, plan.configuration)
+        val spec = ParquetSpec(
+          plan.fileColumns,
+          plan.namesInFiles,
+          plan.encodedTexts,
+          plan.constantColumns,
+          plan.configuration)
         new ParquetRDD(data.sparkSession.sparkContext, plan)
           .mapPartitions(parts => Iterator.single(new ParquetFeed(spec, parts): Feed))
       case rows: Input.Rows =>

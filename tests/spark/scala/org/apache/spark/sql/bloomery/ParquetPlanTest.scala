@@ -1,8 +1,30 @@
 package org.apache.spark.sql.bloomery
 
+import org.apache.spark.bloomery.SparkSuite
+import org.apache.spark.sql.{classic, Row}
+import org.apache.spark.sql.functions.col
 import org.scalatest.funsuite.AnyFunSuite
 
-class ParquetPlanTest extends AnyFunSuite {
+class ParquetPlanTest extends AnyFunSuite with SparkSuite {
+  override def master: String = "local[1]"
+
+  test("texts that all row groups keep in dictionaries stay there") {
+    val folder = temporary("plan").resolve("data").toString
+    spark
+      .range(0, 2000, 1, 2)
+      .selectExpr(
+        "concat('w', id % 5) as word",
+        "array(concat('w', id % 5)) as words",
+        "concat(id * 7919, '-', id) as unlike",
+        "id")
+      .write
+      .option("parquet.page.size.row.check.min", "100")
+      .option("parquet.dictionary.page.size", "1000")
+      .parquet(folder)
+    val files = spark.read.parquet(folder).select(col("word").as("x"), col("words"), col("unlike"))
+    val plan = ParquetPlan.of(files.select("x", "words", "unlike").asInstanceOf[classic.Dataset[Row]], 2).toOption.get
+    assert(plan.encodedTexts == Set("word", "words"))
+  }
 
   test("row groups are dealt in balance, each to one worker") {
     Seq(

@@ -72,9 +72,14 @@ private[spark] object BareScan {
   private val Filtered = "its rows are filtered"
   private val NotBare = "the DataFrame is more than columns of Parquet files"
 
-  /** The attribute that a selected column shows as it is. */
+  /** The attribute that a selected column shows as it is, or as doubles where it has decimals. */
   private def sourceOf(column: NamedExpression): Either[String, Attribute] = column match {
     case attribute: AttributeReference => Right(attribute)
+    case Alias(cast: Cast, _) if ParquetTypes.withoutDecimals(cast.child.dataType) == cast.dataType =>
+      cast.child match {
+        case attribute: AttributeReference => Right(attribute)
+        case _ => Left(s"column ${column.name} is computed")
+      }
     case other => Left(s"column ${other.name} is converted")
   }
 

@@ -10,6 +10,8 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.spark.sql.{classic, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.execution.datasources.DataSourceUtils
+import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.util.{SerializableConfiguration, ThreadUtils}
@@ -31,13 +33,14 @@ private[spark] final case class ParquetPart(
     constants: InternalRow)
 
 /**
- * How workers read a bare scan of Parquet files without Spark's reader: the columns in the files,
- * with their names there, those that are constant in each file, and for each worker its parts and the
- * hosts that hold most of them.
+ * How workers read a bare scan of Parquet files without Spark's reader: the columns in the files, with
+ * their names there and those of texts that all files keep in dictionaries, those that are constant in
+ * each file, and for each worker its parts and the hosts that hold most of them.
  */
 private[spark] final case class ParquetPlan(
     fileColumns: StructType,
     namesInFiles: Seq[String],
+    encodedTexts: Set[String],
     constantColumns: StructType,
     workers: Seq[Seq[ParquetPart]],
     hosts: Seq[Seq[String]],
@@ -68,9 +71,12 @@ private[spark] object ParquetPlan {
     for {
       _ <- settings(selected.sparkSession.sessionState.conf, relation.options, configuration).toLeft(())
       _ <- types(relation.schema, inFiles, constants).toLeft(())
+      columns = inFiles.map { case (_, name) => relation.dataSchema(name) }
       footers = readFooters(bare.files, configuration)
+      rebaseMode =
+        new ParquetOptions(relation.options, selected.sparkSession.sessionState.conf).datetimeRebaseModeInRead
       _ <- bare.files.zip(footers).flatMap { case (file, footer) =>
-        difference(footer, inFiles.map { case (_, name) => relation.dataSchema(name) })
+        difference(footer, columns, rebaseMode)
           .map(why => s"$why, file ${file.status.getPath}")
       }.headOption.toLeft(())
     } yield {
@@ -80,6 +86,7 @@ private[spark] object ParquetPlan {
       ParquetPlan(
         StructType(inFiles.map { case (field, _) => field }),
         inFiles.map { case (_, name) => name },
+        encodedTexts(columns, footers),
         StructType(constants.map { case (field, _) => field }),
         workers.map(parts(_, bare.files, ordinals)),
         workers.map(hostsOf),
@@ -140,7 +147,10 @@ private[spark] object ParquetPlan {
     String.valueOf(error.getMessage).linesIterator.nextOption().getOrElse("")
 
   /** What of a file the engine would read otherwise than Spark. */
-  private def difference(footer: ParquetMetadata, columns: Seq[StructField]): Option[String] = {
+  private def difference(
+      footer: ParquetMetadata,
+      columns: Seq[StructField],
+      rebaseMode: String): Option[String] = {
     val schema = footer.getFileMetaData.getSchema
     def ofColumn(column: StructField): Option[String] =
       if (!schema.containsField(column.name)) Some(s"column ${column.name} is not in every file")
@@ -148,6 +158,8 @@ private[spark] object ParquetPlan {
         Some(s"column ${column.name} is there twice but for its case")
       else if (!ParquetTypes.holds(schema.getType(schema.getFieldIndex(column.name)), column.dataType))
         Some(s"column ${column.name} is not ${column.dataType.sql} in every file")
+      else if (ParquetTypes.hasMoments(column.dataType) && movesMoments(footer, rebaseMode))
+        Some(s"column ${column.name} may be of the old calendar")
       else None
     val codecs = footer.getBlocks.asScala.flatMap(_.getColumns.asScala.map(_.getCodec)).toSet
     if (footer.getFileMetaData.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED)
@@ -156,6 +168,19 @@ private[spark] object ParquetPlan {
       columns.flatMap(ofColumn).headOption.orElse {
         codecs.diff(ParquetTypes.Codecs).headOption.map(codec => s"a file is compressed with $codec")
       }
+  }
+
+  /** Whether Spark would look at dates and timestamps of this file before it gives them out. */
+  private def movesMoments(footer: ParquetMetadata, rebaseMode: String): Boolean = {
+    val metadata = footer.getFileMetaData.getKeyValueMetaData
+    DataSourceUtils.datetimeRebaseSpec(metadata.get(_), rebaseMode).mode.toString != "CORRECTED"
+  }
+
+  /** The columns of texts that are in dictionaries, whole, in all row groups. */
+  private def encodedTexts(columns: Seq[StructField], footers: Seq[ParquetMetadata]): Set[String] = {
+    val texts = columns.filter(column => ParquetTypes.isText(column.dataType)).map(_.name).toSet
+    val chunks = footers.flatMap(_.getBlocks.asScala).flatMap(_.getColumns.asScala)
+    texts -- chunks.filterNot(ParquetTypes.isEncoded).map(_.getPath.toArray.head)
   }
 
   private def rowGroups(files: Seq[ScannedFile], footers: Seq[ParquetMetadata]): Seq[RowGroup] =

@@ -27,7 +27,8 @@ double secondsSince(Clock::time_point start) { return std::chrono::duration<doub
 // it is wanted till it is read, and to the owner of the RowReader for the rest of the time.
 struct RowReader::Ahead {
   struct Window {
-    int64_t number = -1;  // of the order; -1: free
+    int64_t number = -1;      // of the order; -1: free
+    bool isComplete = false;  // else buffers were out
     std::vector<std::pair<int64_t, ChunkMemory>> chunks;
   };
 
@@ -52,6 +53,8 @@ struct RowReader::Ahead {
   void waitUntilRead();
   // Has the reading thread fill the free window with this one.
   void want(int64_t number);
+  // Has it read what the window lacks.
+  void read(Window& window);
   Window* find(int64_t number);
 
   const RowStore& rows;
@@ -61,7 +64,8 @@ struct RowReader::Ahead {
   int64_t position = 0;
   int64_t current = -1;  // the window that is read, with the next one on its way
   std::array<Window, 2> windows;
-  std::vector<const std::byte*> places;  // by block: where it was read to, nullptr where it was not
+  // By block: where it was read to, nullptr where it was not. Changes only while nothing is wanted.
+  std::vector<const std::byte*> places;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -95,11 +99,12 @@ void RowReader::Ahead::run() {
 }
 
 void RowReader::Ahead::fill(Window& window) {
-  size_t mostBuffers = space.numReadBuffers() / windows.size();
+  window.isComplete = false;
   int64_t first = window.number * Order::kBlocksPerWindow;
   int64_t end = std::min(first + Order::kBlocksPerWindow, order->numBlocks());
-  for (int64_t place = first; place < end && window.chunks.size() < mostBuffers; ++place) {
+  for (int64_t place = first; place < end; ++place) {
     int64_t block = order->blockAt(place);
+    if (places[static_cast<size_t>(block)] != nullptr) continue;
     SpillSpace::Place onDisk;
     {
       std::lock_guard lock(rows.chunksMutex_);
@@ -113,6 +118,7 @@ void RowReader::Ahead::fill(Window& window) {
     window.chunks.emplace_back(block, std::move(memory));
     space.read(onDisk, 0, {bytes, rows.chunkBytes_}, cipher.get());
   }
+  window.isComplete = true;
 }
 
 void RowReader::Ahead::release(Window& window) {
@@ -122,6 +128,7 @@ void RowReader::Ahead::release(Window& window) {
   }
   window.chunks.clear();
   window.number = -1;
+  window.isComplete = false;
 }
 
 void RowReader::Ahead::waitUntilRead() {
@@ -145,9 +152,13 @@ void RowReader::Ahead::want(int64_t number) {
   Window* window = find(-1);
   if (window == nullptr || number >= order->numWindows()) return;
   window->number = number;
+  read(*window);
+}
+
+void RowReader::Ahead::read(Window& window) {
   {
     std::lock_guard lock(mutex);
-    wanted = window;
+    wanted = &window;
   }
   changed.notify_all();
 }
@@ -185,8 +196,14 @@ void RowReader::advance(int64_t count) {
     if (window.number >= 0 && window.number < first) ahead.release(window);
   }
   for (int64_t window = first; window <= last; ++window) {
-    if (ahead.find(window) != nullptr) continue;
-    ahead.want(window);
+    Ahead::Window* found = ahead.find(window);
+    if (found != nullptr && found->isComplete) continue;
+    // What was read ahead had to do with the buffers that the window before left.
+    if (found != nullptr) {
+      ahead.read(*found);
+    } else {
+      ahead.want(window);
+    }
     ahead.waitUntilRead();
   }
   if (ahead.find(last + 1) == nullptr) ahead.want(last + 1);
@@ -222,6 +239,7 @@ const std::byte* RowReader::readRow(int64_t block, int64_t index) {
   for (const RowStore::Column& column : rows_.targets_) read(column);
   read(rows_.rowId_);
   read(rows_.weight_);
+  ++numSingleRows_;
   rowSeconds_ += secondsSince(start);
   return image_.get();
 }

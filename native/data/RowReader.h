@@ -30,6 +30,7 @@ class RowReader {
   StoredRow row(int64_t row);
 
   double takeReadSeconds();  // spent reading from disk since the last call
+  int64_t numSingleRows() const { return numSingleRows_; }  // that were read one by one
 
  private:
   struct Ahead;
@@ -38,6 +39,7 @@ class RowReader {
   const RowStore& rows_;
   std::unique_ptr<Cipher> cipher_;
   ChunkMemory image_;             // of a chunk of which single rows are read
+  int64_t numSingleRows_ = 0;     // how many it were
   double rowSeconds_ = 0;         // spent reading them
   std::unique_ptr<Ahead> ahead_;  // made when the first epoch begins for which there is something to read ahead
 };

@@ -77,10 +77,13 @@ ChunkMemory SpillSpace::take(size_t chunkBytes) {
   return memory;
 }
 
-// Two windows of an Order: the one that is used and the one that is read ahead.
+// Two windows of an Order, the one that is used and the one that is read ahead, in half of the memory; in little memory
+// the one that is used, in all of it but a chunk for each store: rows of a window lie all over its blocks.
 void SpillSpace::reserveReadBuffers(size_t chunkBytes) {
-  size_t half = static_cast<size_t>(options_.memory) / 2 / chunkBytes;
-  size_t wanted = std::min(static_cast<size_t>(2 * Order::kBlocksPerWindow), half);
+  size_t chunks = static_cast<size_t>(options_.memory) / chunkBytes;
+  size_t window = static_cast<size_t>(Order::kBlocksPerWindow);
+  size_t besides = chunks - std::min(chunks, stores_.size());
+  size_t wanted = std::min(2 * window, std::max(chunks / 2, std::min(window, besides)));
   std::lock_guard lock(buffersMutex_);
   buffers_.reserve(wanted);
   while (buffers_.size() < wanted) {

@@ -55,7 +55,7 @@ class SpillSpace {
   std::unique_ptr<Cipher> makeCipher() const;
   // Part of a chunk, from `offset` on.
   void read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const;
-  // Memory for a chunk that is read back, nullptr when all is lent. At most half of all are to be held for one window.
+  // Memory for a chunk that is read back, nullptr when all is lent.
   ChunkMemory borrow();
   void giveBack(ChunkMemory memory);
   size_t numReadBuffers() const;

@@ -29,7 +29,7 @@ class RowReader {
   // Valid till the next one is asked for.
   StoredRow row(int64_t row);
 
-  double takeReadSeconds();  // spent reading from disk since the last call
+  double takeReadSeconds();                                 // spent reading from disk since the last call
   int64_t numSingleRows() const { return numSingleRows_; }  // that were read one by one
 
  private:

@@ -1,5 +1,7 @@
 // bloomery-train: the engine with no Spark and no JVM. Reads Parquet files into a trainer of one worker, prints a line
 // per epoch, and leaves weights, history, profile and trace where it is asked to.
+#include <malloc.h>
+
 #include <chrono>
 #include <filesystem>
 #include <iomanip>
@@ -165,6 +167,12 @@ void run(const TrainOptions& options, Interruption& interruption) {
   if (options.profile) std::cout << profileTable(profile, task.training.batchSizeOf(0, 1));
 }
 
+// Where memory is limited, what is let go is given back at once: by default the allocator keeps ever larger pieces.
+void returnFreedMemory() {
+  constexpr int kMappedFrom = 256 << 10;
+  ::mallopt(M_MMAP_THRESHOLD, kMappedFrom);
+}
+
 int runGuarded(int count, char** words) {
   Interruption interruption;
   try {
@@ -172,6 +180,7 @@ int runGuarded(int count, char** words) {
     if (options.help) {
       std::cout << TrainOptions::usage();
     } else {
+      if (options.dataMemory) returnFreedMemory();
       run(options, interruption);
     }
     return kOk;

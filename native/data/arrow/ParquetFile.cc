@@ -25,19 +25,26 @@ constexpr int64_t kMaxBatchRows = 1 << 16;
 constexpr arrow::io::CacheOptions kCoalescing{/*hole_size_limit=*/64 << 10, /*range_size_limit=*/16 << 20,
                                               /*lazy=*/true};
 
+// What is held of each column chunk of a file of this machine, where a read costs little.
+constexpr int64_t kPieceBytes = 1 << 20;
+
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-parquet::ReaderProperties readerProperties() {
+parquet::ReaderProperties readerProperties(ReadSize size) {
   parquet::ReaderProperties properties(arrow::system_memory_pool());
   properties.set_page_checksum_verification(true);
+  if (size == ReadSize::kPieces) {
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(kPieceBytes);
+  }
   return properties;
 }
 
 // Ranges are read when the first of their columns is needed, and by the thread that needs it.
-parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& schema,
+parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& schema, ReadSize size,
                                                const std::vector<std::string>& encodedTexts) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
-  properties.set_pre_buffer(true);
+  properties.set_pre_buffer(size == ReadSize::kChunks);
   properties.set_cache_options(kCoalescing);
   properties.set_io_context(arrow::io::IOContext(arrow::system_memory_pool()));
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
@@ -72,13 +79,16 @@ auto ParquetFile::guarded(Read read) const -> decltype(read().ValueUnsafe()) {
   }
 }
 
-ParquetFile ParquetFile::open(const std::string& path) { return ParquetFile(std::make_shared<LocalFile>(path)); }
+ParquetFile ParquetFile::open(const std::string& path) {
+  return ParquetFile(std::make_shared<LocalFile>(path), ReadSize::kPieces);
+}
 
-ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, const std::vector<std::string>& encodedTexts)
+ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, ReadSize size,
+                         const std::vector<std::string>& encodedTexts)
     : name_(source->name()), source_(std::make_shared<SourceFile>(std::move(source))) {
   reader_ = guarded([&]() -> arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> {
-    auto file = parquet::ParquetFileReader::Open(source_, readerProperties());
-    auto properties = arrowProperties(*file->metadata()->schema(), encodedTexts);
+    auto file = parquet::ParquetFileReader::Open(source_, readerProperties(size));
+    auto properties = arrowProperties(*file->metadata()->schema(), size, encodedTexts);
     return parquet::arrow::FileReader::Make(arrow::system_memory_pool(), std::move(file), properties);
   });
   schema_ = guarded([&]() -> arrow::Result<std::shared_ptr<arrow::Schema>> {

@@ -1,6 +1,6 @@
 // One Parquet file, opened: its columns, and its rows as Arrow record batches of the wanted columns only. Everything
 // that is wrong with the file is a UserError that names it. Reads on the calling thread and holds no more than a batch
-// and the column chunks of the row group it comes from.
+// and the column chunks of the row group it comes from, or pieces of them.
 #pragma once
 
 #include <arrow/api.h>
@@ -15,13 +15,17 @@
 
 namespace bloomery::data {
 
+// How column chunks are read: neighbouring ones at once, since a read may go to another machine; or each piece by
+// piece, so that memory stays small however large the row groups are.
+enum class ReadSize { kChunks, kPieces };
+
 class ParquetFile {
  public:
   // A file of this machine.
   static ParquetFile open(const std::string& path);
-  // Neighbouring column chunks are read at once. What the source throws comes out as it is. encodedTexts: columns whose
-  // texts, in arrays or not, come as they lie in the file: as places in a dictionary.
-  explicit ParquetFile(std::shared_ptr<ByteSource> source, const std::vector<std::string>& encodedTexts = {});
+  // What the source throws comes out as it is. encodedTexts: columns whose texts, in arrays or not, come as they lie in
+  // the file: as places in a dictionary.
+  ParquetFile(std::shared_ptr<ByteSource> source, ReadSize size, const std::vector<std::string>& encodedTexts = {});
 
   const std::string& name() const { return name_; }
   int64_t numRows() const { return numRows_; }

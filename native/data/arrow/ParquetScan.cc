@@ -204,7 +204,7 @@ void ParquetScan::State::readAll() {
 }
 
 std::unique_ptr<ParquetFile> ParquetScan::State::open(const File& from) const {
-  auto file = std::make_unique<ParquetFile>(from.source, encodedTexts);
+  auto file = std::make_unique<ParquetFile>(from.source, ReadSize::kChunks, encodedTexts);
   std::vector<std::shared_ptr<arrow::Field>> fields = file->fields(columns);
   for (size_t i = 0; i < fields.size(); ++i) {
     const arrow::DataType& wanted = *schema->field(static_cast<int>(i))->type();

@@ -350,12 +350,14 @@ TEST(ParquetRows, filesThatDifferInAColumnAreBothNamed) {
 }
 
 // Cut off anywhere, or with any byte changed, a file gives rows or a UserError, and nothing stays behind.
-TEST(ParquetFile, aDamagedFileIsRowsOrAUserError) {
+class DamagedFile : public testing::TestWithParam<ReadSize> {};
+
+TEST_P(DamagedFile, isRowsOrAUserError) {
   TemporaryFolder folder;
   writeParquet(folder / "a.parquet", numbered(0, 60), {.rowsPerGroup = 25, .checksums = true});
   std::string content = folder.read("a.parquet");
   auto readAll = [](const std::string& bytes) {
-    ParquetFile file(std::make_shared<MemorySource>("damaged", bytes));
+    ParquetFile file(std::make_shared<MemorySource>("damaged", bytes), GetParam());
     file.start({"x", "y"});
     while (file.next() != nullptr) {
     }
@@ -379,6 +381,29 @@ TEST(ParquetFile, aDamagedFileIsRowsOrAUserError) {
   }
   EXPECT_GT(refused, static_cast<int>(content.size() / 5 / 4));
   EXPECT_EQ(arrowBytesAllocated(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(ReadSizes, DamagedFile, testing::Values(ReadSize::kChunks, ReadSize::kPieces));
+
+// Of a row group that is much larger than a batch, no more than pieces are in memory.
+TEST(ParquetFile, largeRowGroupsOfThisMachineTakeLittleMemory) {
+  TemporaryFolder folder;
+  constexpr int64_t kRows = 4 << 20;
+  arrow::Int64Builder builder;
+  for (int64_t i = 0; i < kRows; ++i) ASSERT_TRUE(builder.Append(i * 1'000'003'000'017).ok());
+  auto schema = arrow::schema({arrow::field("x", arrow::int64())});
+  writeParquet(folder / "a.parquet", arrow::RecordBatch::Make(schema, kRows, {builder.Finish().ValueOrDie()}),
+               {.rowsPerGroup = kRows});
+  builder.Reset();
+  int64_t before = arrowBytesAllocated(), most = 0, rows = 0;
+  ParquetFile file = ParquetFile::open(folder / "a.parquet");
+  file.start({"x"});
+  while (auto batch = file.next()) {
+    rows += batch->num_rows();
+    most = std::max(most, arrowBytesAllocated() - before);
+  }
+  EXPECT_EQ(rows, kRows);
+  EXPECT_LT(most, 12 << 20) << "of a row group of 32 MB";
 }
 
 }  // namespace

@@ -105,37 +105,50 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
     assert(distance(model, fit(read(folder), "parquet")) == 0)
   }
 
-  test("what is not a bare scan, or may read otherwise, goes by Spark's rows and says why") {
+  test("what is not a bare scan, or may read otherwise, is read by Spark and says why") {
     val folder = write(data)
     val files = read(folder)
     def reader = spark.read
     val json = temporary("fit").resolve("json")
     data.write.json(json.toString)
-    Seq[(String, () => DataFrame)](
-      "its rows are filtered" -> (() => files.where("id >= 0")),
-      "column label is computed" -> (() => files.withColumn("label", expr("abs(label)"))),
-      "the DataFrame is more than columns of Parquet files" -> (() => files.limit(600)),
-      "the DataFrame is more than columns of Parquet files" -> (() => files.repartition(2)),
-      "the DataFrame is more than columns of Parquet files" -> (() => files.cache()),
-      "column label is computed" -> (() => files.withColumn("label", col("label").cast("decimal(5,0)"))),
-      "mergeSchema is set" -> (() => reader.option("mergeSchema", "true").parquet(folder.toString)),
-      "ignoreCorruptFiles is set" -> (() => reader.option("ignoreCorruptFiles", "true").parquet(folder.toString)),
-      "ignoreMissingFiles is set" -> (() => reader.option("ignoreMissingFiles", "true").parquet(folder.toString)),
-      "column label is not BIGINT in every file, file " ->
-        (() => reader.schema("features array<float>, label bigint").parquet(folder.toString)),
-      "its files are of another format: JSON" ->
-        (() => reader.schema("features array<float>, label int").json(json.toString))).foreach { case (why, make) =>
+    val more = "the DataFrame is more than columns of Parquet files"
+    val oneByOne = "Spark makes its rows one by one"
+    Seq[(String, String, () => DataFrame)](
+      ("rows", "its rows are filtered", () => files.where("id >= 0")),
+      ("rows", "column label is computed", () => files.withColumn("label", expr("abs(label)"))),
+      ("rows", s"$more; $oneByOne (CollectLimit)", () => files.limit(600)),
+      ("rows", s"$more; $oneByOne (", () => files.repartition(2)),
+      ("rows", s"$more; $oneByOne (InMemoryTableScan)", () => files.cache()),
+      ("rows", "column label is computed", () => files.withColumn("label", col("label").cast("decimal(5,0)"))),
+      ("columnar", "mergeSchema is set", () => reader.option("mergeSchema", "true").parquet(folder.toString)),
+      (
+        "columnar",
+        "ignoreCorruptFiles is set",
+        () => reader.option("ignoreCorruptFiles", "true").parquet(folder.toString)),
+      (
+        "columnar",
+        "ignoreMissingFiles is set",
+        () => reader.option("ignoreMissingFiles", "true").parquet(folder.toString)),
+      (
+        "columnar",
+        "column label is not BIGINT in every file, file ",
+        () => reader.schema("features array<float>, label bigint").parquet(folder.toString)),
+      (
+        "rows",
+        s"its files are of another format: JSON; $oneByOne (Scan json)",
+        () => reader.schema("features array<float>, label int").json(json.toString))).foreach { case (way, why, make) =>
       withClue(why) {
         val data = make()
         val model = fit(data, "auto")
-        assert(model.summary.input.startsWith(s"rows: $why"))
+        assert(model.summary.input.startsWith(s"$way: $why"))
         assert(model.summary.history.map(_.samples) == Seq(600L, 600L))
         val refused = intercept[UserError](fit(data, "parquet")).getMessage
-        assert(refused.startsWith(s"$PathKey is parquet, but Spark has to read the rows: $why"))
+        assert(refused.startsWith(s"$PathKey is parquet, but Spark has to read the rows: ${why.takeWhile(_ != ';')}"))
         data.unpersist()
       }
     }
-    assert(intercept[UserError](fit(files, "orc")).getMessage == s"$PathKey must be auto, parquet or rows: orc")
+    assert(
+      intercept[UserError](fit(files, "orc")).getMessage == s"$PathKey must be auto, parquet, columnar or rows: orc")
     assertNothingIsAlive()
   }
 
@@ -172,6 +185,23 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
       ()
     }
     assert(errorOf(spoil, afterReading = false).startsWith("Not a readable Parquet file: F: "))
+  }
+
+  test("a file of other types is named, whoever reads it") {
+    Seq(
+      data.withColumn("label", col("label").cast("string")) -> "label",
+      data.withColumn("features", col("features").cast("array<string>")) -> "features").foreach {
+      case (other, column) =>
+        val folder = temporary("fit")
+        data.coalesce(1).write.parquet(s"$folder/part=1")
+        other.coalesce(1).write.parquet(s"$folder/part=2")
+        val files = spark.read.schema(data.schema).parquet(folder.toString)
+        val error = intercept[Exception](fit(files, "auto"))
+        val told =
+          Iterator.iterate[Throwable](error)(_.getCause).takeWhile(Option(_).isDefined).map(_.getMessage).mkString
+        Seq(column, "part=2").foreach(part => assert(told.contains(part), told))
+        assertNothingIsAlive()
+    }
   }
 
   test("a wrong row is told with its file") {

@@ -1,9 +1,7 @@
 package org.apache.spark.bloomery
 
-import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.arrow.c.{ArrowArray, ArrowSchema, CDataDictionaryProvider, Data}
 import org.apache.spark.ml.linalg.{Vector, Vectors}
 import org.apache.spark.sql.{classic, DataFrame, Row}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -15,39 +13,8 @@ import org.scalatest.funsuite.AnyFunSuite
 class ArrowExportTest extends AnyFunSuite with SparkSuite {
   override def master: String = "local[1]"
 
-  /** Exports all rows and imports them again, a text per row. */
   private def roundTrip(schema: StructType, rows: Iterator[InternalRow], rowsPerBatch: Int): Seq[String] =
-    Using.resource(ArrowMemory.child("test")) { allocator =>
-      val batches = new ArrowExport(schema.zipWithIndex, rowsPerBatch, allocator)
-      Iterator
-        .continually(rows)
-        .takeWhile(_.hasNext)
-        .flatMap { rows =>
-          batches.withSchema { schemaAddress =>
-            batches.withBatch(rows) { (arrayAddress, count) =>
-              assert(count > 0 && count <= rowsPerBatch)
-              Using.resource(new CDataDictionaryProvider) { dictionaries =>
-                Using.resource(
-                  Data.importVectorSchemaRoot(
-                    allocator,
-                    ArrowArray.wrap(arrayAddress),
-                    ArrowSchema.wrap(schemaAddress),
-                    dictionaries)) { root =>
-                  (0 until count).map { row =>
-                    root.getFieldVectors.asScala.map(vector => text(vector.getObject(row))).mkString(" ")
-                  }
-                }
-              }
-            }
-          }
-        }
-        .toList
-    }
-
-  private def text(value: Any): String = value match {
-    case bytes: Array[Byte] => bytes.mkString("#", "-", "")
-    case other => String.valueOf(other)
-  }
+    ExportedTexts.ofRows(schema, rows, rowsPerBatch).toSeq
 
   private def unsafe(data: DataFrame): Iterator[InternalRow] =
     data.asInstanceOf[classic.Dataset[Row]].queryExecution.toRdd.map(_.copy()).collect().iterator

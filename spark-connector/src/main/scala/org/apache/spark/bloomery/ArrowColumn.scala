@@ -8,7 +8,6 @@ import org.apache.arrow.vector.types.{DateUnit, FloatingPointPrecision, TimeUnit
 import org.apache.arrow.vector.types.pojo.{ArrowType, Field, FieldType}
 import org.apache.spark.sql.catalyst.expressions.{SpecializedGetters, UnsafeArrayData, UnsafeRow}
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.Platform
 
 import io.bloomery.InternalError
 
@@ -98,17 +97,8 @@ private[bloomery] object ArrowColumn {
           case other => vector.setSafe(index, bytesOf(other, ordinal))
         }
 
-    private def copy(base: AnyRef, baseOffset: Long, offsetAndSize: Long, index: Int): Unit = {
-      val size = offsetAndSize.toInt
-      vector.setValueLengthSafe(index, size)
-      BitVectorHelper.setBit(vector.getValidityBuffer, index.toLong)
-      Platform.copyMemory(
-        base,
-        baseOffset + (offsetAndSize >> 32),
-        OffHeap,
-        vector.getDataBuffer.memoryAddress() + vector.getStartOffset(index),
-        size.toLong)
-    }
+    private def copy(base: AnyRef, baseOffset: Long, offsetAndSize: Long, index: Int): Unit =
+      RawCopy.bytes(base, baseOffset + (offsetAndSize >> 32), offsetAndSize.toInt, vector, index)
 
     private def bytesOf(from: SpecializedGetters, ordinal: Int): Array[Byte] = vector match {
       case _: VarCharVector => from.getUTF8String(ordinal).getBytes

@@ -5,17 +5,18 @@ import scala.util.Using
 
 import org.apache.arrow.c.{ArrowArray, ArrowSchema, Data}
 import org.apache.arrow.memory.BufferAllocator
-import org.apache.arrow.vector.VectorSchemaRoot
+import org.apache.arrow.vector.{FieldVector, VectorSchemaRoot}
 import org.apache.arrow.vector.dictionary.DictionaryProvider
 import org.apache.arrow.vector.types.pojo.Schema
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.bloomery.Images
+import io.bloomery.{Images, InternalError}
 
 /**
- * Hands columns of Spark's rows to the engine through Arrow's C data interface, a batch at a time.
- * `columns` pairs each field with its place in the rows; a struct that is no image stands for its
+ * Hands columns of Spark's rows or columnar batches to the engine through Arrow's C data interface, a batch at a time.
+ * `columns` pairs each field with its place there; a struct that is no image stands for its
  * fields, which is how several columns come as one. The engine consumes what it is given; what it
  * did not take, because it failed, is released here.
  */
@@ -31,7 +32,7 @@ private[spark] final class ArrowExport(
   }
   private val schema =
     new Schema(fields.map(each => ArrowColumn.field(each.field.name, each.field.dataType)).asJava)
-  private val room = new ArrowRoom(rowsPerBatch)
+  private val sizes = new ArrowRoom
   private val noDictionaries = new DictionaryProvider.MapDictionaryProvider()
 
   /** Exports the schema; `consume` gets the address of a C ArrowSchema. */
@@ -44,9 +45,24 @@ private[spark] final class ArrowExport(
 
   /** Writes the next rows; `consume` gets the address of a C ArrowArray and the row count. */
   def withBatch[T](rows: Iterator[InternalRow])(consume: (Long, Int) => T): T =
+    withVectors(rowsPerBatch)(write(rows, _))(consume)
+
+  /** Copies so many rows of a columnar batch, at most those of one of ours. */
+  def withSlice[T](batch: ColumnarBatch, first: Int, count: Int)(consume: (Long, Int) => T): T =
+    withVectors(count) { vectors =>
+      copy(batch, first, count, vectors)
+      count
+    }(consume)
+
+  /** `fill` gets room for so many rows, and says how many it filled. */
+  private def withVectors[T](room: Int)(fill: Seq[FieldVector] => Int)(consume: (Long, Int) => T): T =
     // Fresh vectors for every batch: the engine may hold the buffers of the last one.
     Using.resource(VectorSchemaRoot.create(schema, allocator)) { root =>
-      val count = fill(root, rows)
+      val vectors = root.getFieldVectors.asScala.toSeq
+      sizes.allocate(vectors, room)
+      val count = fill(vectors)
+      root.setRowCount(count)
+      sizes.learn(vectors)
       Using.resource(ArrowArray.allocateNew(allocator)) { exported =>
         Data.exportVectorSchemaRoot(allocator, root, noDictionaries, exported)
         try consume(exported.memoryAddress(), count)
@@ -54,9 +70,7 @@ private[spark] final class ArrowExport(
       }
     }
 
-  private def fill(root: VectorSchemaRoot, rows: Iterator[InternalRow]): Int = {
-    val vectors = root.getFieldVectors.asScala.toSeq
-    room.allocate(vectors)
+  private def write(rows: Iterator[InternalRow], vectors: Seq[FieldVector]): Int = {
     val exported = fields.toArray
     val writers = exported.zip(vectors).map { case (each, vector) => ArrowColumn.writer(vector, each.field.dataType) }
     var count = 0
@@ -69,10 +83,16 @@ private[spark] final class ArrowExport(
       }
       count += 1
     }
-    root.setRowCount(count)
-    room.learn(vectors)
     count
   }
+
+  private def copy(batch: ColumnarBatch, first: Int, count: Int, vectors: Seq[FieldVector]): Unit =
+    fields.zip(vectors).foreach {
+      case (InRow(field, ordinal), vector) =>
+        BatchColumn.of(vector, field.dataType).copy(batch.column(ordinal), first, count, 0)
+      case (InStruct(field, _, _, _), _) =>
+        throw new InternalError(s"Field of a struct in a columnar batch: ${field.name}")
+    }
 }
 
 /** Where a field of the export stands in Spark's rows. */

@@ -1,6 +1,6 @@
 package org.apache.spark.bloomery
 
-import org.apache.arrow.vector.{BaseFixedWidthVector, BitVector, BitVectorHelper}
+import org.apache.arrow.vector.{BaseFixedWidthVector, BitVector}
 import org.apache.arrow.vector.complex.ListVector
 import org.apache.spark.sql.catalyst.expressions.{SpecializedGetters, UnsafeArrayData}
 import org.apache.spark.sql.types.DataType
@@ -33,30 +33,13 @@ private[bloomery] final class ArrowListColumn(list: ListVector, element: DataTyp
       list.endValue(index, size)
     }
 
-  private def copy(array: UnsafeArrayData, values: BaseFixedWidthVector, first: Int, size: Int): Unit = {
-    while (values.getValueCapacity < first + size) values.reAlloc()
-    val width = values.getTypeWidth.toLong
-    Platform.copyMemory(
+  private def copy(array: UnsafeArrayData, values: BaseFixedWidthVector, first: Int, size: Int): Unit =
+    RawCopy.values(
       array.getBaseObject,
       array.getBaseOffset + UnsafeArrayData.calculateHeaderPortionInBytes(size),
-      ArrowColumn.OffHeap,
-      values.getDataBuffer.memoryAddress() + first * width,
-      size * width)
-    markPresent(values, first, size)
-  }
-
-  /** Whole bytes of the validity bitmap at once, single bits at both ends. */
-  private def markPresent(values: BaseFixedWidthVector, first: Int, size: Int): Unit = {
-    val bitmap = values.getValidityBuffer
-    val end = first + size
-    val firstByte = (first + 7) / 8
-    val endByte = end / 8
-    if (firstByte < endByte) {
-      (first until firstByte * 8).foreach(i => BitVectorHelper.setBit(bitmap, i.toLong))
-      bitmap.setOne(firstByte.toLong, (endByte - firstByte).toLong)
-      (endByte * 8 until end).foreach(i => BitVectorHelper.setBit(bitmap, i.toLong))
-    } else (first until end).foreach(i => BitVectorHelper.setBit(bitmap, i.toLong))
-  }
+      values,
+      first,
+      size)
 
   private def hasNulls(array: UnsafeArrayData): Boolean = {
     // The header is the element count and then one bit per element, in whole words.

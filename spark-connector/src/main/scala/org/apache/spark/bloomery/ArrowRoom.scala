@@ -9,14 +9,14 @@ import org.apache.arrow.vector.complex.{ListVector, StructVector}
  * How much memory the vectors of a batch get: as much as the largest batch before filled and a
  * little more, since a vector that has to grow copies and clears what it holds.
  */
-private[bloomery] final class ArrowRoom(rowsPerBatch: Int) {
+private[bloomery] final class ArrowRoom {
 
   /** Bytes of texts and elements of lists, in the order in which the vectors are walked. */
   private var sizes: Seq[Long] = Nil
 
-  def allocate(vectors: Seq[FieldVector]): Unit = {
+  def allocate(vectors: Seq[FieldVector], rows: Int): Unit = {
     val known = sizes.iterator
-    vectors.foreach(allocate(_, rowsPerBatch, known))
+    vectors.foreach(allocate(_, rows, known))
   }
 
   /** From vectors that are filled. */

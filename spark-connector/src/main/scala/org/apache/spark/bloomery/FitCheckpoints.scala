@@ -50,6 +50,6 @@ private[bloomery] object FitCheckpoints {
       parts.map(part => s"${new Path(part.path).getName} ${part.size}").distinct.sorted
         .foreach(text => sum.update(text.getBytes("UTF-8")))
       f"${plan.numFiles} Parquet files of ${plan.numRows} rows (${sum.getValue}%08x)"
-    case _: Input.Rows => ""
+    case _: Input.BySpark => ""
   }
 }

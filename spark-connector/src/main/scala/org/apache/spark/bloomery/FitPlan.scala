@@ -24,27 +24,27 @@ object FitPlan {
     val (workers, repeats) = input match {
       case Input.Files(plan) =>
         (shares(plan.rowsOfWorkers, "rows"), s"$ByPlace; a row is known by its file and its place in it")
-      case rows: Input.Rows => (partitions(rows, request.numWorkers), order(rows))
+      case spark: Input.BySpark => (partitions(spark, request.numWorkers), order(spark))
     }
     FitPlan(input.text, workers, repeats, KnownRows.addTo(request.task, input))
   }
 
-  private def partitions(rows: Input.Rows, numWorkers: Int): String = {
-    val plan = planned(rows.data.queryExecution.executedPlan)
+  private def partitions(spark: Input.BySpark, numWorkers: Int): String = {
+    val plan = planned(spark.data.queryExecution.executedPlan)
     if (has[Exchange](plan))
       s"partitions are known when the stages before have run (${plan.outputPartitioning.numPartitions} are planned)," +
         s" and dealt in turn to $numWorkers workers"
     else {
-      val counts = Grouping.roundRobin(rows.rdd.getNumPartitions, numWorkers).map(_.length.toLong)
+      val counts = Grouping.roundRobin(spark.numPartitions, numWorkers).map(_.length.toLong)
       s"${counts.sum} partitions: ${shares(counts, "partitions")}"
     }
   }
 
-  private def order(rows: Input.Rows): String =
-    if (has[ShuffleExchangeLike](planned(rows.data.queryExecution.executedPlan)))
+  private def order(spark: Input.BySpark): String =
+    if (has[ShuffleExchangeLike](planned(spark.data.queryExecution.executedPlan)))
       "not promised: the rows come out of a shuffle, whose order Spark may change when it runs again; write them to" +
         " files and train on these where the same bits are wanted"
-    else if (rows.files.nonEmpty) s"$ByPlace; a row is known by its file and its place in it"
+    else if (spark.files.nonEmpty) s"$ByPlace; a row is known by its file and its place in it"
     else
       s"$ByPlace as long as the source gives the same partitions; a row is known by its partition and its place in it"
 

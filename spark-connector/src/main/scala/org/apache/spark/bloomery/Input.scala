@@ -4,7 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, Row}
-import org.apache.spark.sql.bloomery.{BareScan, ParquetPlan}
+import org.apache.spark.sql.bloomery.{BareScan, ColumnarScan, ParquetPlan}
 import org.apache.spark.sql.catalyst.InternalRow
 
 import io.bloomery.UserError
@@ -27,30 +27,63 @@ private[bloomery] object Input {
   }
 
   /** Spark reads; `files` numbers the files of a bare scan, whose rows tell where they lie. */
-  final case class Rows(data: classic.Dataset[Row], files: Map[String, Int], why: String) extends Input {
+  sealed trait BySpark extends Input {
+    def data: classic.Dataset[Row]
+    def files: Map[String, Int]
+    def numPartitions: Int
+  }
+
+  /** Spark's columnar batches, as they leave its reader. */
+  final case class Batches(data: classic.Dataset[Row], scan: ColumnarScan, files: Map[String, Int], why: String)
+      extends BySpark {
+    override def text: String = s"columnar: $why"
+    override def numPartitions: Int = scan.rdd.getNumPartitions
+  }
+
+  /** Spark's rows. */
+  final case class Rows(data: classic.Dataset[Row], files: Map[String, Int], why: String) extends BySpark {
     override def text: String = s"rows: $why"
+    override def numPartitions: Int = rdd.getNumPartitions
     def rdd: RDD[InternalRow] = data.queryExecution.toRdd
   }
 
   /** Decides for the columns that a fit selected, as the session's setting has it. */
   def of(selected: classic.Dataset[Row], numWorkers: Int): Input =
     selected.sparkSession.conf.get(PathKey, "auto") match {
-      case "auto" => ParquetPlan.of(selected, numWorkers).fold(rows(selected, _), Files(_))
+      case "auto" =>
+        ParquetPlan.of(selected, numWorkers).fold(
+          why => {
+            val spark = placed(selected)
+            batches(spark, why).fold(also => rows(spark, Seq(why, also).distinct.mkString("; ")), identity)
+          },
+          Files(_))
       case "parquet" =>
         ParquetPlan.of(selected, numWorkers).fold(
           why => throw new UserError(s"$PathKey is parquet, but Spark has to read the rows: $why"),
           Files(_))
-      case "rows" => rows(selected, s"$PathKey is rows")
-      case other => throw new UserError(s"$PathKey must be auto, parquet or rows: $other")
+      case "columnar" =>
+        batches(placed(selected), s"$PathKey is columnar").fold(
+          why => throw new UserError(s"$PathKey is columnar, but Spark has to make rows: $why"),
+          identity)
+      case "rows" => rows(placed(selected), s"$PathKey is rows")
+      case other => throw new UserError(s"$PathKey must be auto, parquet, columnar or rows: $other")
     }
 
+  /** What Spark is to read, and the numbers of its files. */
+  private final case class Placed(data: classic.Dataset[Row], files: Map[String, Int])
+
+  private def batches(spark: Placed, why: String): Either[String, Input] =
+    ColumnarScan.of(spark.data).map(Batches(spark.data, _, spark.files, why))
+
+  private def rows(spark: Placed, why: String): Rows = Rows(spark.data, spark.files, why)
+
   /** A row of a bare scan is known by its file and its place in it, however it is read. */
-  private def rows(selected: classic.Dataset[Row], why: String): Rows = {
-    val placed = for {
+  private def placed(selected: classic.Dataset[Row]): Placed = {
+    val inFiles = for {
       bare <- BareScan.of(selected).toOption
       // Not every reader tells the place of a row.
       data <- Try(bare.withPlaces).toOption
-    } yield Rows(data, bare.files.map(file => file.status.getPath.toString -> file.index).toMap, why)
-    placed.getOrElse(Rows(selected, Map.empty, why))
+    } yield Placed(data, bare.files.map(file => file.status.getPath.toString -> file.index).toMap)
+    inFiles.getOrElse(Placed(selected, Map.empty))
   }
 }

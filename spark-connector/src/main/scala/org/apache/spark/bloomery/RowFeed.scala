@@ -6,9 +6,7 @@ import scala.util.Using
 import org.apache.spark.{BarrierTaskContext, InterruptibleIterator}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.unsafe.types.UTF8String
 
-import io.bloomery.InternalError
 import io.bloomery.engine.NativeTrainer
 
 /**
@@ -23,6 +21,7 @@ private[bloomery] final case class RowSpec(
 /** Spark's own rows, in batches that never span two source partitions or two files. */
 private[bloomery] final class RowFeed(spec: RowSpec, partitions: Iterator[(Int, Iterator[InternalRow])])
     extends Feed {
+  private val files = new FileNumbers(spec.files)
 
   override def into(trainer: NativeTrainer, context: BarrierTaskContext, reporter: Reporter): Unit =
     Using.resource(ArrowMemory.child(s"train-${context.taskAttemptId()}")) { allocator =>
@@ -31,7 +30,7 @@ private[bloomery] final class RowFeed(spec: RowSpec, partitions: Iterator[(Int, 
       partitions.foreach { case (partition, rows) =>
         val places = placesOf(partition, new InterruptibleIterator(context, rows))
         while (places.hasNext) {
-          val (source, firstRow) = places.place
+          val (source, firstRow) = (places.source, places.row)
           batches.withBatch(RowFeed.ofAWhile(places.run)) { (array, _) =>
             trainer.ingest(array, source, firstRow)
           }
@@ -42,13 +41,14 @@ private[bloomery] final class RowFeed(spec: RowSpec, partitions: Iterator[(Int, 
 
   private def placesOf(partition: Int, rows: Iterator[InternalRow]): Places =
     if (spec.files.isEmpty) new InPartition(partition, rows)
-    else new InFiles(rows.buffered, spec.columns.length, spec.files)
+    else new InFiles(rows.buffered, spec.columns.length, files)
 }
 
 /** Rows, and the place of the next one: which source, and its number there. */
 private[bloomery] trait Places {
   def hasNext: Boolean
-  def place: (Int, Long)
+  def source: Int
+  def row: Long
 
   /** The rows that follow each other from the next one on. */
   def run: Iterator[InternalRow]
@@ -58,39 +58,28 @@ private[bloomery] final class InPartition(partition: Int, rows: Iterator[Interna
   private var next = 0L
 
   override def hasNext: Boolean = rows.hasNext
-  override def place: (Int, Long) = (partition, next)
+  override def source: Int = partition
+  override def row: Long = next
   override val run: Iterator[InternalRow] = rows.map { row => next += 1; row }
 }
 
 private[bloomery] final class InFiles(
     rows: collection.BufferedIterator[InternalRow],
     pathOrdinal: Int,
-    files: Map[String, Int])
+    files: FileNumbers)
     extends Places {
-  private var path = UTF8String.EMPTY_UTF8
-  private var file = -1
-
   override def hasNext: Boolean = rows.hasNext
-
-  override def place: (Int, Long) = {
-    val found = rows.head.getUTF8String(pathOrdinal)
-    if (found != path) {
-      // A copy, since the row's memory is used again.
-      path = found.copy()
-      file = files.getOrElse(
-        path.toString,
-        throw new InternalError(s"Rows of a file that was not listed: $path"))
-    }
-    (file, rows.head.getLong(pathOrdinal + 1))
-  }
+  override def source: Int = files.of(rows.head.getUTF8String(pathOrdinal))
+  override def row: Long = rows.head.getLong(pathOrdinal + 1)
 
   override def run: Iterator[InternalRow] = new Iterator[InternalRow] {
-    private val (first, start) = place
-    private var count = 0L
+    private val file = source
+    private var expected = row
 
-    override def hasNext: Boolean = rows.hasNext && place == ((first, start + count))
+    // Every row passes here: nothing is made for it.
+    override def hasNext: Boolean = rows.hasNext && row == expected && source == file
     override def next(): InternalRow = {
-      count += 1
+      expected += 1
       rows.next()
     }
   }

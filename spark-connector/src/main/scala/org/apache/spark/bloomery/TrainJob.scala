@@ -127,6 +127,16 @@ object TrainJob extends Logging {
           plan.configuration)
         new ParquetRDD(data.sparkSession.sparkContext, plan)
           .mapPartitions(parts => Iterator.single(new ParquetFeed(spec, parts): Feed))
+      case batches: Input.Batches =>
+        val rdd = batches.scan.rdd
+        warnOfIdleWorkers(rdd.getNumPartitions, request.numWorkers, "partitions")
+        val spec = ColumnarSpec(
+          data.schema,
+          batches.scan.ordinals,
+          ArrowExport.rowsPerBatch(request.rowBytes),
+          batches.files)
+        new WorkerRDD(rdd, request.numWorkers)
+          .mapPartitions(partitions => Iterator.single(new ColumnarFeed(spec, partitions): Feed))
       case rows: Input.Rows =>
         val rdd = rows.rdd
         warnOfIdleWorkers(rdd.getNumPartitions, request.numWorkers, "partitions")

@@ -2,6 +2,7 @@ package io.bloomery
 
 import io.bloomery.network._
 import org.apache.spark.SparkException
+import org.apache.spark.ml.functions.array_to_vector
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, lit, udf, when}
 import org.scalatest.funsuite.AnyFunSuite
@@ -24,6 +25,7 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
       (twoWorkers.setWeightCol("w"), data, Seq("weightCol", "not there: w")),
       (twoWorkers, data.withColumn("features", lit("text")), Seq("featuresCol", "column features, type STRING")),
       (twoWorkers, data.withColumn("label", lit("text")), Seq("labelCol", "a number", "type STRING")),
+      (twoWorkers, data.withColumn("label", col("features")), Seq("labelCol", "a number", "type ARRAY<FLOAT>")),
       (twoWorkers.setValidationIndicatorCol("id"), data, Seq("validationIndicatorCol", "boolean", "type BIGINT")),
       (twoWorkers.setPredictionCol("label"), data, Seq("predictionCol", "exists already", "label")),
       (new NeuralNetClassifier(), data, Seq("set the param network")),
@@ -85,6 +87,18 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
         twoWorkers,
         data.selectExpr("id", "label", "if(id = 451, slice(features, 1, 3), features) as features"),
         Seq("features", "partition 3", "row 1")),
+      (
+        twoWorkers,
+        data
+          .selectExpr("id", "label", "if(id = 451, slice(features, 1, 3), features) as features")
+          .withColumn("features", array_to_vector(col("features"))),
+        Seq("Wrong number of values", "3", "4", "column 'features'", "row 1 of partition 3")),
+      (
+        twoWorkers
+          .setNetwork(Sequential(Input(1), Dense(3, activation = "softmax")))
+          .setFeaturesCols(Array("""{"column": "word", "vocabulary": ["a", "b"]}""")),
+        data.selectExpr("id", "label", "if(id = 451, 'c', if(id % 2 = 0, 'a', 'b')) as word"),
+        Seq("Category out of vocabulary: 'c'", "column 'word'", "row 1 of partition 3")),
       (twoWorkers, bytes(15), Seq("15", "16", "features", "partition", "row 0")),
       (twoWorkers, data.limit(0), Seq("rows")))
     forAll(cases) { (classifier, data, said) =>

@@ -23,7 +23,7 @@ from competitor import Competitor, alternate, with_spark
 from generated import generated
 
 HERE = Path(__file__).parent
-PATHS = ["rows", "parquet"]
+PATHS = ["rows", "columnar", "parquet"]
 CLASSES = 2
 OF_PARQUET, TIMES_PETASTORM, TIMES_MAP_IN_ARROW = 0.75, 10.0, 3.0
 WARM_UP = 8.0  # seconds; a JVM compiles what it runs

@@ -23,7 +23,7 @@ def secured():
     minihdfs("stop")
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_every_path_reads_a_secured_hdfs_on_two_executors(secured):
     folder = MINIHDFS.parents[1] / "build" / "minihdfs" / NAME
     program = [sys.executable, str(HERE / "kerberos_fit.py"), "--url", secured, "--folder", str(folder)]
@@ -39,7 +39,7 @@ def test_every_path_reads_a_secured_hdfs_on_two_executors(secured):
         assert fit["accuracy"] > 0.9
 
 
-@pytest.mark.timeout(100)
+@pytest.mark.timeout(300)
 def test_who_proves_nothing_is_refused(spark, secured):
     with pytest.raises(Exception, match="SIMPLE authentication is not enabled"):
         spark.read.parquet(f"{secured}/numbers")

@@ -7,11 +7,12 @@ the cell's output. Elsewhere than in a notebook nothing happens: the JVM's own l
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -27,17 +28,16 @@ def progress_bar(uid: str, verbose: int) -> Iterator[None]:
     if verbose <= 0 or not _in_notebook():
         yield
         return
-    from IPython.display import HTML, display
-
+    ipython: Any = importlib.import_module("IPython.display")
     live_fits = jvm.java_class("org.apache.spark.bloomery.LiveFits")
     before = live_fits.json(uid)  # of an earlier fit
-    shown = display(HTML(render({"state": "waiting"})), display_id=True)
+    shown = ipython.display(ipython.HTML(render({"state": "waiting"})), display_id=True)
     done = threading.Event()
 
     def draw() -> None:
         text = live_fits.json(uid)
         if text and text != before:
-            shown.update(HTML(render(json.loads(text))))
+            shown.update(ipython.HTML(render(json.loads(text))))
 
     def watch() -> None:
         while not done.wait(_SECONDS):
@@ -50,10 +50,8 @@ def progress_bar(uid: str, verbose: int) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
-        try:
+        with suppress(Py4JError):  # where the JVM is gone, what the fit itself raised says so
             draw()
-        except Py4JError:  # the JVM is gone: what the fit itself raised says so
-            pass
 
 
 def render(fit: dict[str, Any]) -> str:
@@ -75,7 +73,7 @@ def render(fit: dict[str, Any]) -> str:
 
 
 def _line(fit: dict[str, Any], progress: dict[str, Any]) -> str:
-    state = fit["state"]
+    state: str = fit["state"]
     if state in ("finished", "failed"):
         return f"{state} after {fit['seconds']:.1f} s"
     if state == "loading":

@@ -101,7 +101,9 @@ class PredictionParams(HasFeaturesCol, HasPredictionCol, HasProbabilityCol, HasR
         return self.getOrDefault(self.nans)
 
 
-class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol, CheckpointParams, ProgressParams):
+class NeuralNetParams(
+    PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol, CheckpointParams, ProgressParams
+):
     """The params of training. One that is not set and has no default here has the engine's default."""
 
     _owner = Params._dummy()

@@ -18,7 +18,9 @@ private[bloomery] object Curves {
   def draw(title: String, epochs: Seq[Int], lines: Seq[(String, Seq[Option[Double]])]): Node = {
     // A loss may be NaN, for which there is no place.
     val finite = lines.map { case (name, values) =>
-      name -> values.zip(epochs).collect { case (Some(value), epoch) if java.lang.Double.isFinite(value) => (epoch, value) }
+      name -> values.zip(epochs).collect {
+        case (Some(value), epoch) if java.lang.Double.isFinite(value) => (epoch, value)
+      }
     }
     val values = finite.flatMap(_._2.map(_._2))
     val scale = Scale(epochs, values)
@@ -26,9 +28,11 @@ private[bloomery] object Curves {
          style="margin-right: 1em">
       <text x={Left.toString} y="16" font-size="14" font-weight="bold">{title}</text>
       {axes(scale)}
-      {finite.zip(Colours).zipWithIndex.map { case (((name, points), colour), index) =>
+      {
+      finite.zip(Colours).zipWithIndex.map { case (((name, points), colour), index) =>
         line(name, points, colour, index, scale)
-      }}
+      }
+    }
     </svg>
   }
 
@@ -41,7 +45,9 @@ private[bloomery] object Curves {
     val places = points.map { case (epoch, value) => (scale.x(epoch), scale.y(value)) }
     val path = places.map { case (x, y) => s"${number(x)},${number(y)}" }.mkString(" ")
     val dots = places.zip(points).map { case ((x, y), (epoch, value)) =>
-      <circle cx={number(x)} cy={number(y)} r="3" fill={colour}><title>{s"$name, epoch $epoch: ${text(value)}"}</title></circle>
+      <circle cx={number(x)} cy={number(y)} r="3" fill={colour}><title>{
+        s"$name, epoch $epoch: ${text(value)}"
+      }</title></circle>
     }
     val legend = Width - Right - 150 + index * 75
     <g>

@@ -92,10 +92,21 @@ private[bloomery] object FitsPage {
   /** As many as a picture can show, the last one with them. */
   def thinned[T](all: Seq[T]): Seq[T] = {
     val every = (all.length + MaxPoints - 1) / MaxPoints
-    if (every <= 1) all else all.reverseIterator.zipWithIndex.collect { case (one, i) if i % every == 0 => one }.toSeq.reverse
+    if (every <= 1) all
+    else all.reverseIterator.zipWithIndex.collect { case (one, i) if i % every == 0 => one }.toSeq.reverse
   }
 
   private val Titles =
-    Seq("Worker", "Epoch", "Rows", "Epoch s", "Read s", "Convert s", "Assemble s", "Wait s", "Compute s", "Allreduce s") :+
+    Seq(
+      "Worker",
+      "Epoch",
+      "Rows",
+      "Epoch s",
+      "Read s",
+      "Convert s",
+      "Assemble s",
+      "Wait s",
+      "Compute s",
+      "Allreduce s") :+
       "Exposed s"
 }

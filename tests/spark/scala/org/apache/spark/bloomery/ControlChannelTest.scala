@@ -77,12 +77,16 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
   test("a loss is answered with where the lost worker was and what it did last, and the first one is kept") {
     withChannel(3) { (channel, client, _) =>
       client(0, 1).arrive("blade", "7")
-      client(0, 1).report("""{"state": "training", "epoch": 2, "step": 17, "doing": "allreduce of bucket 2 of 5 (64 bytes)"}""")
-      val lost = new PeerLost("Lost contact with rank 1 during allreduce of bucket 1 of 5 (8 bytes) on rank 0 of 3: gone")
+      client(0, 1).report(
+        """{"state": "training", "epoch": 2, "step": 17, "doing": "allreduce of bucket 2 of 5 (64 bytes)"}""")
+      val lost =
+        new PeerLost("Lost contact with rank 1 during allreduce of bucket 1 of 5 (8 bytes) on rank 0 of 3: gone")
       val told = client(0, 0).lose(lost).getMessage
-      assert(told.matches(
-        "Lost contact with rank 1 during .* gone\\. Lost was rank 1 \\(host blade, executor 7, partition 1\\), last sign" +
-          " of life \\d+\\.\\d s ago: epoch 2, step 17, allreduce of bucket 2 of 5 \\(64 bytes\\)"), told)
+      assert(
+        told.matches(
+          "Lost contact with rank 1 during .* gone\\. Lost was rank 1 \\(host blade, executor 7, partition 1\\), last sign" +
+            " of life \\d+\\.\\d s ago: epoch 2, step 17, allreduce of bucket 2 of 5 \\(64 bytes\\)"),
+        told)
       val unknown = client(0, 2).lose(new PeerLost("Lost contact with rank 0 during something")).getMessage
       assert(unknown.endsWith("Lost was rank 0, which never said where it is"), unknown)
       assert(channel.losses.map(_.message) == Seq(told))

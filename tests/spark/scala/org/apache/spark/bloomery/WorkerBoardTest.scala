@@ -14,7 +14,12 @@ class WorkerBoardTest extends AnyFunSuite {
     var nanos = 0L
     val warnings = mutable.Buffer.empty[String]
     val board =
-      new WorkerBoard(numWorkers, rank => s"partition $rank", text => { warnings += text; () }, stepTimeout, () => nanos)
+      new WorkerBoard(
+        numWorkers,
+        rank => s"partition $rank",
+        text => { warnings += text; () },
+        stepTimeout,
+        () => nanos)
     (0 until numWorkers).foreach(rank => board.arrived(0, rank, s"host$rank", s"e$rank"))
 
     /** A report of each worker, of an epoch with so many steps, with its own milliseconds of each. */

@@ -99,7 +99,11 @@ final class NeuralNetClassifier(override val uid: String)
     val description = Engine.describe(task)
     val checkpoints = CheckpointParams.request(this)
     TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints)
-    WorkerMemory.check(dataset.sparkSession.sparkContext.getConf, description.memoryBytes, get(dataMemory), $(numWorkers))
+    WorkerMemory.check(
+      dataset.sparkSession.sparkContext.getConf,
+      description.memoryBytes,
+      get(dataMemory),
+      $(numWorkers))
     TrainRequest(
       task,
       description.rowBytes,

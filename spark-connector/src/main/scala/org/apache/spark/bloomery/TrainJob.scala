@@ -75,7 +75,8 @@ object TrainJob extends Logging {
       val workers = workersOf(input, classicData, request)
       Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) { checkpoints =>
         checkpoints.prepare()
-        val board = new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, stepTimeout(request))
+        val board =
+          new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, stepTimeout(request))
         def tellLoss(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))
         Using.resource(new ExecutorWatch(context, tellLoss)) { _ =>
           jobs(0, checkpoints, request, events) { restart =>

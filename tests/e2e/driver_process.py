@@ -112,10 +112,11 @@ class DriverProcess:
     def wait_for_checkpoint(self, epoch: int, seconds: float) -> None:
         """Till the one is whole that was made before this epoch, which is then under way."""
         deadline = time.monotonic() + seconds
-        while not list(self.checkpoints.glob(f"epoch-{epoch:06}-*/manifest.json")):
+        while not any(path.stat().st_size for path in self.checkpoints.glob(f"epoch-{epoch:06}-*/manifest.json")):
             said = "\n".join(line for _, line in self.lines)
             assert time.monotonic() < deadline and self._process.poll() is None, f"no checkpoint; said was:\n{said}"
             time.sleep(0.01)
+        time.sleep(0.3)  # its checksum may still be written
 
     def executors(self) -> list[Executor]:
         """Those that live, the newest last."""

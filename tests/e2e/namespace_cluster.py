@@ -80,7 +80,8 @@ class NamespaceCluster:
         local = self._folder / f"{name}-local"
         local.mkdir(parents=True)
         environment |= {"SPARK_HOME": str(home), "SPARK_LOCAL_DIRS": str(local), "SPARK_DAEMON_MEMORY": "256m"}
-        environment["SPARK_DAEMON_JAVA_OPTS"] = QUIET
+        # The Master would start executors on a Worker that is cut off till it gives it up.
+        environment["SPARK_DAEMON_JAVA_OPTS"] = f"{QUIET} -Dspark.worker.timeout=10"
         log = (self._folder / f"{name}.log").open("wb")
         command = [*within, str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", *options]
         self._processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))

@@ -46,7 +46,7 @@ private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessa
 private[bloomery] final class ControlChannel(
     override val rpcEnv: RpcEnv,
     numWorkers: Int,
-    onProgress: String => Unit,
+    onProgress: (Int, String) => Unit,
     checkpoints: Option[CheckpointBoard],
     workers: WorkerBoard)
     extends ThreadSafeRpcEndpoint {
@@ -69,7 +69,7 @@ private[bloomery] final class ControlChannel(
       workers.arrived(attempt, rank, host, executor)
       call.reply(true)
     case Report(attempt, rank, progress) =>
-      if (rank == 0) onProgress(progress)
+      onProgress(rank, progress)
       workers.reported(attempt, rank, Progress(progress))
       call.reply(failedRank(attempt))
     case failed: Failed =>

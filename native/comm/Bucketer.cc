@@ -131,7 +131,8 @@ void Bucketer::finish() {
 void Bucketer::start(size_t bucket) {
   Reduction* reduction = reductions_[bucket].get();
   std::span<float> values = gradients_.subspan(buckets_[bucket].first, buckets_[bucket].size);
-  tickets_[bucket] = reduction == nullptr ? comm_.submit(values) : comm_.submit(*reduction);
+  Purpose purpose{"bucket", bucket + 1, buckets_.size()};
+  tickets_[bucket] = reduction == nullptr ? comm_.submit(values, purpose) : comm_.submit(*reduction, purpose);
   next_ = bucket + 1;
 }
 

@@ -17,12 +17,15 @@ constexpr size_t kCapacity = 1024;  // reductions that may wait; `submit` waits 
 
 }  // namespace
 
-// One of the two.
+// Values or a reduction.
 struct CommThread::Job {
   std::span<float> values;
   Reduction* reduction = nullptr;
+  Purpose purpose = {};
+  Timeout timeout = {};
 
-  void run(Communicator& communicator, Timeout timeout) const {
+  void run(Communicator& communicator) const {
+    Activity::For what(communicator.activity(), purpose);
     if (reduction != nullptr) return reduction->run(communicator, timeout);
     communicator.allreduce(values, timeout);
   }
@@ -34,7 +37,7 @@ struct CommThread::State {
   void run();
 
   Communicator& communicator;
-  const Timeout timeout;
+  Timeout timeout;
   Trace& trace;
 
   std::mutex mutex;
@@ -62,7 +65,7 @@ void CommThread::State::run() {
     if (!useless) {
       try {
         TraceScope scope(trace, "allreduce", "comm", &spent);
-        job.run(communicator, timeout);
+        job.run(communicator);
       } catch (...) {
         failure = std::current_exception();
       }
@@ -90,9 +93,14 @@ CommThread::~CommThread() {
   state_->thread.join();
 }
 
-uint64_t CommThread::submit(std::span<float> values) { return submit(Job{values}); }
+uint64_t CommThread::submit(std::span<float> values, Purpose purpose) { return submit(Job{values, nullptr, purpose}); }
 
-uint64_t CommThread::submit(Reduction& reduction) { return submit(Job{{}, &reduction}); }
+uint64_t CommThread::submit(Reduction& reduction, Purpose purpose) { return submit(Job{{}, &reduction, purpose}); }
+
+void CommThread::setTimeout(Timeout timeout) {
+  std::lock_guard lock(state_->mutex);
+  state_->timeout = timeout;
+}
 
 uint64_t CommThread::submit(const Job& job) {
   if (state_->communicator.size() == 1) return 0;  // the values are the sums
@@ -100,7 +108,9 @@ uint64_t CommThread::submit(const Job& job) {
   {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [&] { return state_->count < kCapacity; });
-    state_->ring[(state_->first + state_->count) % kCapacity] = job;
+    Job& queued = state_->ring[(state_->first + state_->count) % kCapacity];
+    queued = job;
+    queued.timeout = state_->timeout;
     ++state_->count;
     ticket = ++state_->ticket;
   }

@@ -21,13 +21,16 @@ class Reduction {
 
 class CommThread {
  public:
+  // timeout: of what is submitted till another is set.
   CommThread(Communicator& communicator, Timeout timeout, Trace& trace);
   ~CommThread();  // ends and joins the thread; call communicator.abort() first when a reduction may be stuck
 
   // Sums `values` over all ranks; they must stay untouched till they are waited for. Allocates nothing, and does
   // nothing at all where there is one rank. The ticket is for `wait`.
-  uint64_t submit(std::span<float> values);
-  uint64_t submit(Reduction& reduction);
+  // purpose: for messages.
+  uint64_t submit(std::span<float> values, Purpose purpose = {});
+  uint64_t submit(Reduction& reduction, Purpose purpose = {});
+  void setTimeout(Timeout timeout);
   // Returns when the reduction with this ticket and all before it are done, or all that were submitted; rethrows the
   // first failure.
   void wait(uint64_t ticket);

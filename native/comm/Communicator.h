@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/Activity.h"
 #include "tensor/Halves.h"
 
 namespace bloomery::comm {
@@ -35,6 +36,12 @@ class Communicator {
 
   // Makes calls under way and later ones fail at once: here with Cancelled, at the peers with PeerLost.
   virtual void abort() = 0;
+
+  // What it is about; whoever calls an operation may say what it is for.
+  Activity& activity() { return activity_; }
+
+ private:
+  Activity activity_;
 };
 
 }  // namespace bloomery::comm

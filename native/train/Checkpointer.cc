@@ -16,11 +16,11 @@ constexpr comm::Timeout kSignOfLife{50};
 }  // namespace
 
 Checkpointer::Checkpointer(const TaskSpec& task, Checkpoints* checkpoints, comm::Communicator& communicator,
-                           comm::Timeout timeout, const Cancellation& cancellation, Log* log)
+                           const StepDeadline& deadline, const Cancellation& cancellation, Log* log)
     : task_(task),
       slot_(task.checkpoint && checkpoints != nullptr ? &checkpoints->slot : nullptr),
       communicator_(communicator),
-      timeout_(timeout),
+      deadline_(deadline),
       cancellation_(cancellation),
       log_(log),
       clock_(task.checkpoint.value_or(CheckpointSpec())) {}
@@ -34,7 +34,7 @@ bool Checkpointer::isWantedAfterStep() {
 // Rank 0 had room; another worker may need a moment more. Whoever has none leaves the checkpoint incomplete.
 void Checkpointer::saveInEpoch(TrainState& state, const Position& position) {
   if (slot_ == nullptr) return;
-  if (Snapshot* snapshot = slot_->claim(timeout_ / 4)) {
+  if (Snapshot* snapshot = slot_->claim(deadline_.timeout() / 4)) {
     save(state, position, *snapshot, false);
   } else if (log_ != nullptr) {
     log_->line(message("Checkpoint is left out: the one before is still being written, epoch ", position.epoch,
@@ -48,7 +48,8 @@ void Checkpointer::saveAfterEpoch(TrainState& state, const Position& position) {
   clock_.epochDone();
   bool finished = position.epoch > task_.training.epochs;
   bool wanted = finished || (clock_.isDue() && slot_->claim(milliseconds(0)) != nullptr);
-  if (communicator_.allgather(wanted ? 1 : 0, timeout_)[0] == 0) return;
+  comm::Activity::For what(communicator_.activity(), "checkpoint");
+  if (communicator_.allgather(wanted ? 1 : 0, deadline_.timeout())[0] == 0) return;
   awaitRoom();
   save(state, position, *slot_->claim(milliseconds(0)), finished);
   clock_.saved();
@@ -58,8 +59,8 @@ void Checkpointer::awaitRoom() {
   double waiting = 0;
   do {
     cancellation_.throwIfCancelled();
-    waiting = slot_->claim(std::min(timeout_ / 4, kSignOfLife)) == nullptr ? 1 : 0;
-    communicator_.allreduce(std::span(&waiting, 1), timeout_);
+    waiting = slot_->claim(std::min(deadline_.timeout() / 4, kSignOfLife)) == nullptr ? 1 : 0;
+    communicator_.allreduce(std::span(&waiting, 1), deadline_.timeout());
   } while (waiting > 0);
 }
 

@@ -8,6 +8,7 @@
 #include "base/Cancellation.h"
 #include "comm/Communicator.h"
 #include "train/CheckpointSlot.h"
+#include "train/StepDeadline.h"
 #include "train/TrainState.h"
 
 namespace bloomery::train {
@@ -22,8 +23,8 @@ struct Checkpoints {
 class Checkpointer {
  public:
   // Everything is borrowed; checkpoints: nullptr when nobody takes any.
-  Checkpointer(const TaskSpec& task, Checkpoints* checkpoints, comm::Communicator& communicator, comm::Timeout timeout,
-               const Cancellation& cancellation, Log* log);
+  Checkpointer(const TaskSpec& task, Checkpoints* checkpoints, comm::Communicator& communicator,
+               const StepDeadline& deadline, const Cancellation& cancellation, Log* log);
 
   // Once for each step: what rank 0 tells the others to do after it.
   bool isWantedAfterStep();
@@ -40,7 +41,7 @@ class Checkpointer {
   const TaskSpec& task_;
   CheckpointSlot* slot_;
   comm::Communicator& communicator_;
-  comm::Timeout timeout_;
+  const StepDeadline& deadline_;
   const Cancellation& cancellation_;
   Log* log_;
   CheckpointClock clock_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/Error.h"
 #include "base/JsonValue.h"
 
 namespace bloomery::train {
@@ -75,13 +76,20 @@ void Progress::stepsPerEpoch(int64_t steps) {
   steps_ = steps;
 }
 
-void Progress::stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds) {
+void Progress::stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds,
+                        const OwnTime& own) {
   std::lock_guard lock(mutex_);
   epoch_ = epoch;
   step_ = step;
   samples_ = samples;
   measures_ = soFar;
   epochSeconds_ = epochSeconds;
+  own_ = own;
+}
+
+std::string Progress::place() {
+  std::lock_guard lock(mutex_);
+  return step_ == 0 ? "" : message("after step ", step_, " of epoch ", epoch_);
 }
 
 void Progress::epochDone(EpochRecord record) {
@@ -135,6 +143,8 @@ Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
           {"metrics", metricsOf(measures_, metricNames_)},
           {"samplesPerSecond", epochSeconds_ > 0 ? static_cast<double>(samples_) / epochSeconds_ : 0.0},
           {"samples", samples_},
+          {"ownSeconds", own_.seconds},
+          {"ownSteps", own_.steps},
           {"history", history},
           {"log", log.drain()},
           {"trace", spans}};

@@ -42,6 +42,17 @@ struct EpochRecord {
   int64_t reducedAgain = 0;  // messages of 16 bits whose sum was not finite, and that were added up again as floats
 };
 
+// What an epoch's steps took so far without waiting for other workers: tells who is slow.
+struct OwnTime {
+  double seconds = 0;
+  int64_t steps = 0;
+
+  void add(double stepSeconds) {
+    seconds += stepSeconds;
+    ++steps;
+  }
+};
+
 class Progress {
  public:
   // metricNames: of Measures::metrics.
@@ -53,7 +64,10 @@ class Progress {
   void rowsLoaded(int64_t rows, double readSeconds, double convertSeconds);
   void stepsPerEpoch(int64_t steps);
   // `soFar`: losses over all workers, metrics over this worker's rows.
-  void stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds);
+  void stepDone(int64_t epoch, int64_t step, int64_t samples, const Measures& soFar, double epochSeconds,
+                const OwnTime& own);
+  // "after step 17 of epoch 2"; empty before the first.
+  std::string place();
   // Adds what was read and taken in since the epoch before.
   void epochDone(EpochRecord record);
   // Before the first epoch; else epochs are forgotten once a poll told of them.
@@ -82,6 +96,7 @@ class Progress {
   int64_t rows_ = 0, epoch_ = 0, step_ = 0, steps_ = 0, samples_ = 0;
   Measures measures_;
   double epochSeconds_ = 0;
+  OwnTime own_;
   double readSeconds_ = 0, convertSeconds_ = 0;
   std::vector<std::string> history_;  // of all epochs
   size_t numTold_ = 0;                // epochs that a poll told of

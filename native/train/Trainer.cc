@@ -93,8 +93,14 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
   } catch (const Error& error) {
     // Whoever was told to stop sees the others go and its own calls given up: neither is the cause.
     bool isSymptom = error.kind() == ErrorKind::kPeerLost || error.kind() == ErrorKind::kCancelled;
-    fail(isSymptom && cancellation_.cancelled() ? std::make_exception_ptr(Cancelled("Training was cancelled"))
-                                                : std::current_exception());
+    std::string place = progress_.place();
+    if (isSymptom && cancellation_.cancelled()) {
+      fail(std::make_exception_ptr(Cancelled("Training was cancelled")));
+    } else if (error.kind() == ErrorKind::kPeerLost && !place.empty()) {
+      fail(std::make_exception_ptr(PeerLost(message(error.what(), ", ", place))));
+    } else {
+      fail(std::current_exception());
+    }
   } catch (const std::bad_alloc&) {
     fail(std::make_exception_ptr(ResourceError("Out of memory while training: lower batchSize")));
   } catch (...) {
@@ -132,7 +138,16 @@ void Trainer::finishIngest() {
   trainingRows_.finish();
 }
 
-Json Trainer::poll(std::chrono::milliseconds wait) { return progress_.poll(wait, log_, trace_); }
+// With what the worker is about, and for how long: an operation among the workers, or work of its own.
+Json Trainer::poll(std::chrono::milliseconds wait) {
+  Json news = progress_.poll(wait, log_, trace_);
+  std::lock_guard lock(mutex_);
+  if (communicator_ == nullptr) return news;
+  comm::Activity::State activity = communicator_->activity().now();
+  news["doing"] = activity.text();
+  news["doingSeconds"] = std::chrono::duration<double>(comm::Activity::Clock::now() - activity.since).count();
+  return news;
+}
 
 std::string Trainer::weights() {
   check(finished_, "Weights were asked for before training was finished");

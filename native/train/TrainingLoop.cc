@@ -73,14 +73,14 @@ data::ClassWeights classWeightsOf(const TaskSpec& task) {
 
 TrainingLoop::TrainingLoop(LoopContext context)
     : context_(std::move(context)),
-      timeout_(static_cast<int64_t>(context_.task.worker.stepTimeout * 1000)),
-      patience_(std::clamp(timeout_ / 4, comm::Timeout(1), kSignOfLife)),
+      deadline_(context_.task.worker.stepTimeout),
+      patience_(std::clamp(timeout() / 4, comm::Timeout(1), kSignOfLife)),
       batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
       layout_(context_.task.graph.parameters().layout()),
       gradients_(gradientFloats(context_)),
       rows_(gradients_, layout_, sparseSlicesOf(context_)),
       tail_(gradients_.all().subspan(layout_.numFloats(), tailFloats(context_.task))),
-      reducer_(context_.communicator, timeout_),
+      reducer_(context_.communicator, deadline_),
       plan_(context_.task.worker.computing().makePlan(
           context_.task.graph, context_.parameters, &gradients_,
           {batchSize_, true, context_.task.training.seed,
@@ -91,12 +91,12 @@ TrainingLoop::TrainingLoop(LoopContext context)
       local_(context_.task.training.localSteps, context_.task.graph.parameters()),
       updater_(context_.task.training.updates, layout_, optim::rulesOf(context_.task.graph.parameters()), simdLevel(),
                &rows_),
-      comm_(context_.communicator, timeout_, context_.trace),
+      comm_(context_.communicator, timeout(), context_.trace),
       bucketer_(comm_, gradients_.all(), layout_, sparseTables(context_.task, rows_, context_.communicator.size()),
                 wireOf(context_.task, context_.communicator.size())),
       state_(context_.task, context_.checkpoints == nullptr ? "" : context_.checkpoints->settings, layout_,
              context_.parameters, updater_, context_.progress, bucketer_.buckets()),
-      checkpointer_(context_.task, context_.checkpoints, context_.communicator, timeout_, context_.cancellation,
+      checkpointer_(context_.task, context_.checkpoints, context_.communicator, deadline_, context_.cancellation,
                     context_.log),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
                classWeightsOf(context_.task)),
@@ -126,20 +126,30 @@ TrainingLoop::TrainingLoop(LoopContext context)
   }
 }
 
+void GroupReducer::add(std::span<double> values) {
+  auto start = Clock::now();
+  comm::Activity::For what(communicator_.activity(), "batch statistics");
+  communicator_.allreduce(values, deadline_.timeout());
+  seconds_ += secondsSince(start);
+}
+
 void TrainingLoop::awaitAllRows() {
+  auto what = purpose("rows that still come");
   double missing = 0;
   do {
     context_.cancellation.throwIfCancelled();
     bool complete = context_.trainingRows.awaitAll(patience_) && context_.validationRows.awaitAll(patience_);
     missing = complete ? 0 : 1;
-    context_.communicator.allreduce(std::span(&missing, 1), timeout_);
+    context_.communicator.allreduce(std::span(&missing, 1), timeout());
   } while (missing > 0);
-  settleColumns(context_.task.columns, context_.communicator, timeout_);
-  measureInputs(context_, timeout_, patience_);
+  auto settled = purpose("what all rows tell");
+  settleColumns(context_.task.columns, context_.communicator, timeout());
+  measureInputs(context_, timeout(), patience_);
   countRows();
 }
 
 void TrainingLoop::countRows() {
+  auto what = purpose("row counts");
   totalRows_ = sumOverWorkers(context_.trainingRows.numRows());
   totalValidationRows_ = sumOverWorkers(context_.validationRows.numRows());
   if (totalRows_ == 0) {
@@ -154,7 +164,7 @@ void TrainingLoop::countRows() {
   }
   int64_t mySteps = context_.task.training.stepsOf(context_.trainingRows.numRows(), context_.task.worker.rank,
                                                    context_.task.worker.size);
-  auto steps = context_.communicator.allgather(static_cast<uint64_t>(mySteps), timeout_);
+  auto steps = context_.communicator.allgather(static_cast<uint64_t>(mySteps), timeout());
   int64_t counted = static_cast<int64_t>(*std::max_element(steps.begin(), steps.end()));
   context_.progress.stepsPerEpoch(counted);
   takeSteps(counted);
@@ -174,7 +184,7 @@ void TrainingLoop::takeSteps(int64_t counted) {
 
 int64_t TrainingLoop::sumOverWorkers(int64_t value) {
   int64_t sum = 0;
-  for (uint64_t part : context_.communicator.allgather(static_cast<uint64_t>(value), timeout_)) {
+  for (uint64_t part : context_.communicator.allgather(static_cast<uint64_t>(value), timeout())) {
     sum += static_cast<int64_t>(part);
   }
   return sum;
@@ -185,7 +195,10 @@ void TrainingLoop::run() {
   restore();
   if (resumed_.epoch > 1 || resumed_.step > 0) context_.keepsStatistics = true;
   if (!streams_ || resumed_.epoch > 1) awaitAllRows();
-  checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout_, "before the first epoch");
+  {
+    auto what = purpose("parameter hashes");
+    checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout(), "before the first epoch");
+  }
   for (int64_t epoch = resumed_.epoch; epoch <= context_.task.training.epochs; ++epoch) trainEpoch(epoch);
   updater_.swapAverages(context_.parameters.all());
 }
@@ -219,7 +232,10 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   if (steps > 0 && headerRides_ && begun.next.notReady == 0) header_ = begun.next;
   if (epoch == resumed_.epoch) context_.progress.enter(State::kTraining);
   int64_t rowsAtStart = context_.trainingRows.numRows() + context_.validationRows.numRows();
+  ownTime_ = {};
   for (; header_.rows > 0; std::swap(header_, next_)) {
+    auto stepStart = Clock::now();
+    double waitedBefore = reductionSeconds_ + reducer_.seconds();
     context_.cancellation.throwIfCancelled();
     sums_.clear();
     if (passes_ > 1) earlierPasses(epoch);
@@ -228,6 +244,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     describe(batch == nullptr ? nullptr : batchAfter(epoch), next_);
     next_.checkpoint = checkpointer_.isWantedAfterStep() ? 1 : 0;
     tail_.write(sums_, next_);
+    allowFor(secondsSince(stepStart));
     reduceGradients(batch);
     if (batch != nullptr) popBatch();
     updateParameters(epoch, ++steps);
@@ -235,7 +252,10 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     totals_ += sums_;
     objective_.measure(totals_.losses, totals_.weights, metricSums_, soFar_);
     addPenalty(soFar_);
-    context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start));
+    double took = secondsSince(stepStart);
+    deadline_.stepTook(took);
+    ownTime_.add(took - (reductionSeconds_ + reducer_.seconds() - waitedBefore));
+    context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start), ownTime_);
     if (next_.checkpoint > 0) checkpointer_.saveInEpoch(state_, positionAt(epoch, steps, secondsSince(start)));
     if (next_.notReady > 0 || !headerRides_) exchangeHeaders(next_);
   }
@@ -244,7 +264,11 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   double trainSeconds = secondsSince(start);
   check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
         totals_.rows, ", rows: ", totalRows_);
-  checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout_, message("after epoch ", epoch));
+  {
+    auto what = purpose("parameter hashes");
+    checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout(),
+                         message("after epoch ", epoch));
+  }
   auto times = batches_.takeTimes();
   if (local_.on()) averagePenalties();
   Measures training = measured(totals_, metricSums_);
@@ -326,6 +350,12 @@ void TrainingLoop::restore() {
   learningRate_ = resumed_.learningRate;
 }
 
+// What was submitted before keeps its own.
+void TrainingLoop::allowFor(double seconds) {
+  deadline_.stepTakes(seconds);
+  comm_.setTimeout(timeout());
+}
+
 void TrainingLoop::awaitBucket(size_t bucket) {
   TraceScope scope(context_.trace, "wait for allreduce", "compute", &reductionSeconds_);
   bucketer_.await(bucket);
@@ -360,6 +390,7 @@ const StepHeader& TrainingLoop::divisor(const data::Batch* batch) {
 
 // Before an epoch's first step, which no step announced, and when a worker could not tell in time.
 void TrainingLoop::exchangeHeaders(StepHeader& header) {
+  auto what = purpose("step headers");
   do {
     context_.cancellation.throwIfCancelled();
     describe(nextBatch(), header);
@@ -367,7 +398,7 @@ void TrainingLoop::exchangeHeaders(StepHeader& header) {
     double* counts = &headerSums_[header.weights.size()];
     counts[0] = static_cast<double>(header.rows);
     counts[1] = static_cast<double>(header.notReady);
-    context_.communicator.allreduce(headerSums_, timeout_);
+    context_.communicator.allreduce(headerSums_, timeout());
     std::copy_n(headerSums_.begin(), header.weights.size(), header.weights.begin());
     header.rows = static_cast<int64_t>(counts[0]);
     header.notReady = static_cast<int64_t>(counts[1]);
@@ -494,12 +525,14 @@ void TrainingLoop::followStatistics(size_t first, size_t size, int64_t rows) {
 
 void TrainingLoop::averageParameters() {
   TraceScope scope(context_.trace, "average parameters", "compute", &reductionSeconds_);
-  local_.average(context_.parameters.all(), updater_.averages(), context_.communicator, timeout_);
+  auto what = purpose("parameters");
+  local_.average(context_.parameters.all(), updater_.averages(), context_.communicator, timeout());
 }
 
 // Each worker added those of its own parameters; what schedules see must be the same for all.
 void TrainingLoop::averagePenalties() {
-  context_.communicator.allreduce(std::span(&penalties_, 1), timeout_);
+  auto what = purpose("penalties");
+  context_.communicator.allreduce(std::span(&penalties_, 1), timeout());
   penalties_ /= context_.communicator.size();
 }
 
@@ -509,7 +542,8 @@ void TrainingLoop::addPenalty(Measures& measures) const {
 
 // Losses are summed over all workers already, metrics are here.
 Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSums) {
-  if (!metricSums.empty()) context_.communicator.allreduce(metricSums, timeout_);
+  auto what = purpose("metrics");
+  if (!metricSums.empty()) context_.communicator.allreduce(metricSums, timeout());
   Measures measures;
   objective_.measure(sums.losses, sums.weights, metricSums, measures);
   return measures;
@@ -518,6 +552,7 @@ Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSu
 // Ranks go through their validation rows side by side, so that a rank with few of them never waits past its deadline.
 std::optional<Measures> TrainingLoop::evaluate(int64_t epoch) {
   if (totalValidationRows_ == 0) return std::nullopt;
+  auto what = purpose("validation");
   const data::RowStore& rows = context_.validationRows;
   validationBatches_.startEpoch(
       std::make_unique<data::OrderedRows>(data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));
@@ -535,10 +570,10 @@ std::optional<Measures> TrainingLoop::evaluate(int64_t epoch) {
       validationBatches_.pop();
     }
     waiting = validationBatches_.peek() == nullptr ? 0 : 1;
-    context_.communicator.allreduce(std::span(&waiting, 1), timeout_);
+    context_.communicator.allreduce(std::span(&waiting, 1), timeout());
   }
-  context_.communicator.allreduce(totals.losses, timeout_);
-  context_.communicator.allreduce(totals.weights, timeout_);
+  context_.communicator.allreduce(totals.losses, timeout());
+  context_.communicator.allreduce(totals.weights, timeout());
   validationBatches_.takeTimes();
   Measures measures = measured(totals, metricSums);
   warnOfConstantOutputs(metricSums, "validation", epoch);

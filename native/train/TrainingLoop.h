@@ -19,6 +19,7 @@
 #include "train/Objective.h"
 #include "train/Progress.h"
 #include "train/SparseSlices.h"
+#include "train/StepDeadline.h"
 #include "train/StepProfile.h"
 #include "train/StepTail.h"
 #include "train/TaskSpec.h"
@@ -50,13 +51,15 @@ struct LoopContext {
 // Synchronised statistics, in the middle of a pass, while the comm thread is idle.
 class GroupReducer final : public Reducer {
  public:
-  GroupReducer(comm::Communicator& communicator, comm::Timeout timeout)
-      : communicator_(communicator), timeout_(timeout) {}
-  void add(std::span<double> values) override { communicator_.allreduce(values, timeout_); }
+  GroupReducer(comm::Communicator& communicator, const StepDeadline& deadline)
+      : communicator_(communicator), deadline_(deadline) {}
+  void add(std::span<double> values) override;
+  double seconds() const { return seconds_; }  // spent so far
 
  private:
   comm::Communicator& communicator_;
-  comm::Timeout timeout_;
+  const StepDeadline& deadline_;
+  double seconds_ = 0;
 };
 
 class TrainingLoop {
@@ -103,6 +106,8 @@ class TrainingLoop {
   void averageParameters();
   void averagePenalties();
   void awaitBucket(size_t bucket);
+  // The time that the others have for this step, when it has taken so long here.
+  void allowFor(double seconds);
   void addPenalty(Measures& measures) const;
   // Hands the epoch's times to the profile, when there is one.
   void addToProfile(const EpochRecord& epoch);
@@ -111,9 +116,12 @@ class TrainingLoop {
   // Warns, once for each output, when the epoch's sums say that it did not depend on the row.
   void warnOfConstantOutputs(std::span<const double> metricSums, const char* rows, int64_t epoch);
   int64_t sumOverWorkers(int64_t value);
+  comm::Timeout timeout() const { return deadline_.timeout(); }
+  // What the operations of a scope are for.
+  comm::Activity::For purpose(const char* what) { return {context_.communicator.activity(), what}; }
 
   LoopContext context_;
-  comm::Timeout timeout_;
+  StepDeadline deadline_;
   comm::Timeout patience_;  // with a batch that is late, before the others are told
   int64_t batchSize_;
   ArenaLayout layout_;  // of parameters and gradients
@@ -168,6 +176,7 @@ class TrainingLoop {
   double lossSeconds_ = 0;
   double updateSeconds_ = 0;
   double reductionSeconds_ = 0;  // waited for reductions
+  OwnTime ownTime_;
 };
 
 }  // namespace bloomery::train

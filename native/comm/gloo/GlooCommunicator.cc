@@ -42,7 +42,8 @@ GlooCommunicator::GlooCommunicator(std::shared_ptr<Mesh> mesh)
 
 template <typename Body>
 void GlooCommunicator::run(const char* operation, size_t bytes, Timeout timeout, Body body) {
-  auto what = [&] { return message(operation, " of ", bytes, " bytes on rank ", rank(), " of ", size()); };
+  Activity::Operation current(activity(), operation, bytes);
+  auto what = [&] { return message(current.text(), " on rank ", rank(), " of ", size()); };
   BrokenPipeGuard guard;
   mesh_->setDeadline(Mesh::Clock::now() + timeout);
   try {

@@ -16,6 +16,7 @@ namespace {
 struct Part {
   const char* operation = nullptr;  // null: the rank has not come
   std::span<std::byte> bytes;
+  const Activity* activity = nullptr;  // of the rank
 };
 
 // Meets the ranks for one operation after another. The last to come does the work while the others wait.
@@ -46,7 +47,7 @@ class Group {
 };
 
 std::string describe(int rank, int size, const Part& part) {
-  return message(part.operation, " of ", part.bytes.size(), " bytes on rank ", rank, " of ", size);
+  return message(part.activity->now().text(), " on rank ", rank, " of ", size);
 }
 
 void Group::lose(int rank, const std::string& reason) {
@@ -142,28 +143,33 @@ class LocalCommunicator : public Communicator {
   int size() const override { return group_->size(); }
 
   void allreduce(std::span<float> values, Timeout timeout) override {
-    group_->meet(rank_, {"allreduce", std::as_writable_bytes(values)}, 0, timeout, sum<float>);
+    meet("allreduce", std::as_writable_bytes(values), 0, timeout, sum<float>);
   }
   void allreduce(std::span<double> values, Timeout timeout) override {
-    group_->meet(rank_, {"allreduce", std::as_writable_bytes(values)}, 0, timeout, sum<double>);
+    meet("allreduce", std::as_writable_bytes(values), 0, timeout, sum<double>);
   }
   void allreduceHalves(std::span<uint16_t> values, HalfFormat format, Timeout timeout) override {
-    group_->meet(rank_, {"allreduce", std::as_writable_bytes(values)}, 0, timeout,
-                 format == HalfFormat::kFp16 ? sumHalves<HalfFormat::kFp16> : sumHalves<HalfFormat::kBf16>);
+    meet("allreduce", std::as_writable_bytes(values), 0, timeout,
+         format == HalfFormat::kFp16 ? sumHalves<HalfFormat::kFp16> : sumHalves<HalfFormat::kBf16>);
   }
   std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) override {
     std::vector<uint64_t> values(static_cast<size_t>(size()));
     values[static_cast<size_t>(rank_)] = value;
-    group_->meet(rank_, {"allgather", std::as_writable_bytes(std::span(values))}, 0, timeout, gather);
+    meet("allgather", std::as_writable_bytes(std::span(values)), 0, timeout, gather);
     return values;
   }
   void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) override {
     check(root >= 0 && root < size(), "No such rank: ", root, " of ", size());
-    group_->meet(rank_, {"broadcast", bytes}, root, timeout, copyFromRoot);
+    meet("broadcast", bytes, root, timeout, copyFromRoot);
   }
   void abort() override { group_->abort(rank_); }
 
  private:
+  void meet(const char* operation, std::span<std::byte> bytes, int root, Timeout timeout, Group::Work work) {
+    Activity::Operation current(activity(), operation, bytes.size());
+    group_->meet(rank_, {operation, bytes, &activity()}, root, timeout, work);
+  }
+
   std::shared_ptr<Group> group_;  // shared: the last rank to go takes it along
   int rank_;
 };

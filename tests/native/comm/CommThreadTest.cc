@@ -111,6 +111,24 @@ TEST(CommThread, keepsTheFirstFailure) {
   EXPECT_EQ(values[0], 7.0f);
 }
 
+TEST(CommThread, failuresTellWhatTheReductionWasFor) {
+  auto ranks = makeLocalGroup(2);
+  Trace trace;
+  CommThread thread(*ranks[0], kPlenty, trace);
+  thread.setTimeout(Timeout(100));
+  std::vector<float> values(4, 7.0f);
+  auto start = Clock::now();
+  thread.submit(values, {"bucket", 2, 5});
+  while (ranks[0]->activity().now().operation == nullptr) std::this_thread::yield();
+  EXPECT_EQ(ranks[0]->activity().now().text(), "allreduce of bucket 2 of 5 (16 bytes)");
+  EXPECT_EQ(failureOf([&] { thread.wait(); }).text,
+            "Lost contact with rank 1 during allreduce of bucket 2 of 5 (16 bytes) on rank 0 of 2: it did not come "
+            "within 100 ms");
+  EXPECT_LT(secondsSince(start), 1.0);
+  EXPECT_EQ(ranks[0]->activity().now().text(), "") << "nothing is under way";
+  EXPECT_EQ(ranks[0]->activity().now().purpose.what, nullptr);
+}
+
 TEST(CommThread, reducesNothingAfterAFailure) {
   // Would go on as if nothing had happened, as no communicator may.
   FakeCommunicator communicator([](size_t number) {

@@ -17,6 +17,14 @@ final case class Progress(json: String) {
   def loss: Double = node.path("loss").asDouble()
   def samplesPerSecond: Double = node.path("samplesPerSecond").asDouble()
 
+  /** The operation among the workers that is under way, empty when it computes; and since how many seconds. */
+  def doing: String = node.path("doing").asText("")
+  def doingSeconds: Double = node.path("doingSeconds").asDouble()
+
+  /** What the epoch's steps took so far without waiting for other workers, and how many there were. */
+  def ownSeconds: Double = node.path("ownSeconds").asDouble()
+  def ownSteps: Long = node.path("ownSteps").asLong()
+
   def metrics: Seq[(String, Double)] =
     node.path("metrics").properties().asScala.toSeq.map(m => m.getKey -> m.getValue.asDouble())
 

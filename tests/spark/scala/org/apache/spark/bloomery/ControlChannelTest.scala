@@ -21,7 +21,9 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
     spark.sparkContext
     val env = SparkEnv.get.rpcEnv
     val shown = new ConcurrentLinkedQueue[String]
-    val channel = new ControlChannel(env, numWorkers, (rank, json) => { shown.add(s"$rank: $json"); () })
+    val board = new WorkerBoard(numWorkers, rank => s"partition $rank", _ => ())
+    val show = (rank: Int, json: String) => { shown.add(s"$rank: $json"); () }
+    val channel = new ControlChannel(env, numWorkers, show, None, board)
     val name = s"test-${System.nanoTime()}"
     val reference = env.setupEndpoint(name, channel)
     try body(channel, ControlClient.connect(name, _, _), () => shown.asScala.toSeq)
@@ -70,6 +72,25 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
       assert(client(0, 0).failedPeer().contains(1))
       assert(channel.firstFailure.map(_.failure.message).contains("first"))
       assert(shown() == Seq("""0: {"step":1}""", """1: {"step":2}""", """0: {"step":3}"""))
+    }
+  }
+
+  test("a loss is answered with where the lost worker was and what it did last, and the first one is kept") {
+    withChannel(3) { (channel, client, _) =>
+      client(0, 1).arrive("blade", "7")
+      client(0, 1).report(
+        """{"state": "training", "epoch": 2, "step": 17, "doing": "allreduce of bucket 2 of 5 (64 bytes)"}""")
+      val lost =
+        new PeerLost("Lost contact with rank 1 during allreduce of bucket 1 of 5 (8 bytes) on rank 0 of 3: gone")
+      val told = client(0, 0).lose(lost).getMessage
+      assert(
+        told.matches(
+          "Lost contact with rank 1 during .* gone\\. Lost was rank 1 \\(host blade, executor 7, partition 1\\), last sign" +
+            " of life \\d+\\.\\d s ago: epoch 2, step 17, allreduce of bucket 2 of 5 \\(64 bytes\\)"),
+        told)
+      val unknown = client(0, 2).lose(new PeerLost("Lost contact with rank 0 during something")).getMessage
+      assert(unknown.endsWith("Lost was rank 0, which never said where it is"), unknown)
+      assert(channel.losses.map(_.message) == Seq(told))
     }
   }
 

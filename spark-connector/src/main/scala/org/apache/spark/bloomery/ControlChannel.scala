@@ -4,6 +4,8 @@ import scala.collection.mutable
 
 import org.apache.spark.rpc.{RpcCallContext, RpcEnv, ThreadSafeRpcEndpoint}
 
+import io.bloomery.engine.Progress
+
 /** What workers tell the driver; `attempt` is the stage attempt that the worker belongs to. */
 private[bloomery] sealed trait ControlMessage extends Serializable {
   def attempt: Int
@@ -11,6 +13,10 @@ private[bloomery] sealed trait ControlMessage extends Serializable {
 
 /** Here I am: answered with the addresses of all by rank once the last has come, or who failed. */
 private[bloomery] final case class Meet(attempt: Int, rank: Int, address: Array[Byte])
+    extends ControlMessage
+
+/** Here I run. */
+private[bloomery] final case class Hello(attempt: Int, rank: Int, host: String, executor: String)
     extends ControlMessage
 
 /** How far I am, as the engine's JSON: answered with the worker that failed, if one has. */
@@ -21,7 +27,7 @@ private[bloomery] final case class Report(attempt: Int, rank: Int, progress: Str
 private[bloomery] final case class Failed(attempt: Int, rank: Int, failure: Failure)
     extends ControlMessage
 
-/** I lost a peer, and Spark may try again. */
+/** I lost a peer, and Spark may try again: answered with all that is known about it. */
 private[bloomery] final case class Lost(attempt: Int, rank: Int, message: String)
     extends ControlMessage
 
@@ -41,7 +47,8 @@ private[bloomery] final class ControlChannel(
     override val rpcEnv: RpcEnv,
     numWorkers: Int,
     onProgress: (Int, String) => Unit,
-    checkpoints: Option[CheckpointBoard] = None)
+    checkpoints: Option[CheckpointBoard],
+    workers: WorkerBoard)
     extends ThreadSafeRpcEndpoint {
 
   private val meetings = mutable.Map.empty[Int, mutable.Map[Int, (Array[Byte], RpcCallContext)]]
@@ -58,15 +65,20 @@ private[bloomery] final class ControlChannel(
 
   override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
     case Meet(attempt, rank, address) => meet(attempt, rank, address, call)
+    case Hello(attempt, rank, host, executor) =>
+      workers.arrived(attempt, rank, host, executor)
+      call.reply(true)
     case Report(attempt, rank, progress) =>
       onProgress(rank, progress)
+      workers.reported(attempt, rank, Progress(progress))
       call.reply(failedRank(attempt))
     case failed: Failed =>
       record(failed)
       call.reply(true)
     case lost: Lost =>
-      if (!firstLosses.exists(_.attempt == lost.attempt)) firstLosses = firstLosses :+ lost
-      call.reply(true)
+      val completed = lost.copy(message = workers.complete(lost.message))
+      if (!firstLosses.exists(_.attempt == lost.attempt)) firstLosses = firstLosses :+ completed
+      call.reply(completed.message)
     case message: CheckpointMessage => checkpoints.foreach(_.handle(message, call))
     case AskFailed(attempt) => call.reply(failedRank(attempt))
     case AskMissing(attempt) =>

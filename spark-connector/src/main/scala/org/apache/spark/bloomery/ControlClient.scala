@@ -19,6 +19,12 @@ private[bloomery] final class StoppedByPeer(val rank: Int)
 /** A worker's end of the control channel; used by the task thread only. */
 private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: Int, rank: Int) {
 
+  /** Tells where this worker runs. */
+  def arrive(host: String, executor: String): Unit = {
+    channel.askSync[Boolean](Hello(attempt, rank, host, executor))
+    ()
+  }
+
   /** Waits for all workers and returns their addresses; `check` throws to stop waiting. */
   def meet(address: Array[Byte], timeout: FiniteDuration, check: () => Unit): Array[Array[Byte]] = {
     val deadline = timeout.fromNow
@@ -45,10 +51,9 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
     ()
   }
 
-  def lose(lost: PeerLost): Unit = {
-    channel.askSync[Boolean](Lost(attempt, rank, lost.getMessage))
-    ()
-  }
+  /** Tells of a lost peer, and returns all that the driver knows about it. */
+  def lose(lost: PeerLost): PeerLost =
+    new PeerLost(channel.askSync[String](Lost(attempt, rank, lost.getMessage)))
 
   /** Who failed first, giving its message a moment to arrive: a lost connection is faster. */
   def failedPeer(): Option[Int] = {

@@ -4,10 +4,11 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
 
 /** Tells of executors that Spark loses while it is open: often Spark ends their peers before those can tell. */
-private[bloomery] final class ExecutorWatch(context: SparkContext, tell: String => Unit) extends AutoCloseable {
+private[bloomery] final class ExecutorWatch(context: SparkContext, lost: (String, String) => Unit)
+    extends AutoCloseable {
   private val listener = new SparkListener {
     override def onExecutorRemoved(removed: SparkListenerExecutorRemoved): Unit =
-      tell(s"Executor ${removed.executorId} was lost: ${removed.reason.linesIterator.nextOption().getOrElse("")}")
+      lost(removed.executorId, removed.reason.linesIterator.nextOption().getOrElse(""))
   }
   context.addSparkListener(listener)
 

@@ -14,9 +14,13 @@ private[bloomery] sealed trait Input {
 
   /** For the user: which way rows take, and why. */
   def text: String
+
+  /** What a worker reads, for messages. */
+  def share(rank: Int, numWorkers: Int): String
 }
 
 private[bloomery] object Input {
+  private val MaxNamed = 8
   val PathKey = "spark.bloomery.input.path"
 
   /** The engine reads Parquet files by itself. */
@@ -24,6 +28,11 @@ private[bloomery] object Input {
     override def text: String =
       s"parquet: ${plan.numRows} rows in ${plan.workers.flatten.map(_.rowGroups.length).sum} row groups" +
         s" of ${plan.numFiles} files"
+
+    override def share(rank: Int, numWorkers: Int): String = {
+      val parts = plan.workers(rank)
+      s"partition $rank: ${parts.map(_.rowGroups.length).sum} row groups of ${parts.map(_.path).distinct.size} files"
+    }
   }
 
   /** Spark reads; `files` numbers the files of a bare scan, whose rows tell where they lie. */
@@ -31,6 +40,13 @@ private[bloomery] object Input {
     def data: classic.Dataset[Row]
     def files: Map[String, Int]
     def numPartitions: Int
+
+    override def share(rank: Int, numWorkers: Int): String =
+      Grouping.roundRobin(numPartitions, numWorkers)(rank) match {
+        case Seq() => "no partition"
+        case Seq(one) => s"partition $one"
+        case several => Input.named(several)
+      }
   }
 
   /** Spark's columnar batches, as they leave its reader. */
@@ -44,8 +60,12 @@ private[bloomery] object Input {
   final case class Rows(data: classic.Dataset[Row], files: Map[String, Int], why: String) extends BySpark {
     override def text: String = s"rows: $why"
     override def numPartitions: Int = rdd.getNumPartitions
-    def rdd: RDD[InternalRow] = data.queryExecution.toRdd
+    lazy val rdd: RDD[InternalRow] = data.queryExecution.toRdd
   }
+
+  private def named(partitions: Seq[Int]): String =
+    if (partitions.size > MaxNamed) s"${partitions.size} partitions, the first ${partitions.head}"
+    else s"partitions ${partitions.mkString(", ")}"
 
   /** Decides for the columns that a fit selected, as the session's setting has it. */
   def of(selected: classic.Dataset[Row], numWorkers: Int): Input =

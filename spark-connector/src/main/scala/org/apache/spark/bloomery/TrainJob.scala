@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
 import io.bloomery.{Cancelled, InternalError, PeerLost}
+import io.bloomery.engine.Json
 
 /** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's. */
 final case class TrainRequest(
@@ -74,14 +75,18 @@ object TrainJob extends Logging {
       val workers = workersOf(input, classicData, request)
       Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) { checkpoints =>
         checkpoints.prepare()
-        Using.resource(new ExecutorWatch(context, events.add)) { _ =>
+        val board =
+          new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, stepTimeout(request))
+        def tellLoss(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))
+        Using.resource(new ExecutorWatch(context, tellLoss)) { _ =>
           jobs(0, checkpoints, request, events) { restart =>
             Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
             val channel = new ControlChannel(
               SparkEnv.get.rpcEnv,
               request.numWorkers,
               views.report,
-              checkpoints.board)
+              checkpoints.board,
+              board)
             Using.resource(new Registered(channel)) { registered =>
               val spec = TrainSpec(
                 request.task,
@@ -89,7 +94,7 @@ object TrainJob extends Logging {
                 request.connectTimeout,
                 registered.name,
                 checkpoints.target(restart))
-              outcome(channel, submit(workers, spec), events)
+              outcome(channel, board, submit(workers, spec), events)
             }
           }
         }.copy(input = input.text, events = events.all)
@@ -166,30 +171,31 @@ object TrainJob extends Logging {
 
   private def outcome(
       channel: ControlChannel,
+      board: WorkerBoard,
       job: FutureAction[Seq[Array[Byte]]],
       events: FitEvents): TrainOutcome = {
     val results =
       try {
         await(channel, job, events, failedAt = None, told = 0)
           .map(Utils.deserialize[TaskResult](_, getClass.getClassLoader))
-      } catch { case error: SparkException => throw firstCause(channel, error) }
+      } catch { case error: SparkException => throw firstCause(channel, board, error) }
     val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
     val trace = results.collect { case TaskResult.Trained(rank, _, spans) => rank -> spans }.toMap
     val histories = results.collect { case TaskResult.Trained(rank, history, _) => rank -> history }.sortBy(_._1)
     histories.headOption match {
       case Some((0, _)) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
         TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), trace)
-      case _ => throw firstCause(channel, new InternalError("Training ended without a result"))
+      case _ => throw firstCause(channel, board, new InternalError("Training ended without a result"))
     }
   }
 
   /** What happened first, rather than what the job ended with. */
-  private def firstCause(channel: ControlChannel, ended: Throwable): Throwable =
-    (ended, channel.firstFailure, channel.firstLoss) match {
+  private def firstCause(channel: ControlChannel, board: WorkerBoard, ended: Throwable): Throwable =
+    (ended, channel.firstFailure, channel.firstLoss.map(_.message).orElse(executorLoss(board, ended))) match {
       case (_, Some(failed), _) => failed.failure.toThrowable
       case (error: SparkException, _, _) if isCancellation(error) =>
         new Cancelled(s"The fit was cancelled: ${error.getMessage}").initCause(error)
-      case (_, _, Some(lost)) => new PeerLost(lost.message).initCause(ended)
+      case (_, _, Some(lost)) => new PeerLost(lost).initCause(ended)
       case _ => ended
     }
 
@@ -219,6 +225,13 @@ object TrainJob extends Logging {
       await(channel, job, events, failedAt.orElse(channel.firstFailure.map(_ => EndGrace.fromNow)), losses.size)
     }
   }
+
+  /** Often Spark ends the others before they can tell that they lost a peer. */
+  private def executorLoss(board: WorkerBoard, ended: Throwable): Option[String] =
+    board.lastExecutorLoss.filter(_ => String.valueOf(ended.getMessage).contains("ExecutorLostFailure"))
+
+  private def stepTimeout(request: TrainRequest): Double =
+    Json.parse(request.task, "task").path("worker").path("stepTimeout").asDouble(Double.PositiveInfinity)
 
   private def hadoopConf(session: SparkSession): Configuration =
     session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()

@@ -29,8 +29,11 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
     val context = BarrierTaskContext.get()
     val rank = context.partitionId()
     val client = ControlClient.connect(spec.channel, context.stageAttemptNumber(), rank)
-    try train(context, client, rows)
-    catch {
+    try {
+      val env = SparkEnv.get
+      client.arrive(env.blockManager.blockManagerId.host, env.executorId)
+      train(context, client, rows)
+    } catch {
       case error: Throwable if context.isInterrupted() =>
         context.killTaskIfInterrupted()
         throw error
@@ -38,9 +41,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       case lost: PeerLost =>
         client.failedPeer() match {
           case Some(by) => Iterator(TaskResult.Stopped(rank, by))
-          case None =>
-            client.lose(lost)
-            throw lost
+          case None => throw client.lose(lost)
         }
       case error: BloomeryException => broken(client, rank, error)
       case error: Throwable if Failure.belongsToSpark(error) => throw error

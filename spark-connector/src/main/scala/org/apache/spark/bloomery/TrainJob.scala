@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
 import io.bloomery.{Cancelled, InternalError, PeerLost}
+import io.bloomery.engine.Engine
 
 /** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features. */
 final case class TrainRequest(
@@ -56,6 +57,7 @@ object TrainJob extends Logging {
   /** Refuses what can never run, before any job. */
   def check(session: SparkSession, numWorkers: Int, checkpoints: Option[CheckpointRequest]): Unit = {
     Slots.check(session.sparkContext.conf, numWorkers)
+    WorkerNetwork.encrypts(session.sparkContext.conf)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
   }
 
@@ -67,6 +69,8 @@ object TrainJob extends Logging {
     // Several threads tell something.
     val say = (text: String) => line.foreach(line => line.synchronized(line.say(text)))
     val events = new FitEvents(say)
+    val encrypt = WorkerNetwork.encrypts(context.conf)
+    if (request.numWorkers > 1) WorkerNetwork.warnings(context.conf).foreach(events.add)
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
     SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
       val input = Input.of(classicData, request.numWorkers)
@@ -80,6 +84,7 @@ object TrainJob extends Logging {
             val channel = new ControlChannel(
               SparkEnv.get.rpcEnv,
               request.numWorkers,
+              attempt => Engine.issueCredentials(request.numWorkers, attempt, encrypt),
               json => line.foreach(line => line.synchronized(line.show(json))),
               checkpoints.board)
             Using.resource(new Registered(channel)) { registered =>

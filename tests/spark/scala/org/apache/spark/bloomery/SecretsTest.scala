@@ -20,7 +20,7 @@ import io.bloomery.engine.Engine
 /** What workers prove themselves with is in no place but the rendezvous reply. */
 class SecretsTest extends AnyFunSuite with EngineSuite {
   private implicit val threads: ExecutionContext = ExecutionContext.global
-  private val folder = temporary("secrets")
+  private val folder = temporary("worker-keys")
   private val eventLogs = Files.createDirectory(folder.resolve("events"))
   private val sparkFiles = Files.createDirectory(folder.resolve("spark"))
   private val executorFiles = Files.createDirectory(folder.resolve("executor"))

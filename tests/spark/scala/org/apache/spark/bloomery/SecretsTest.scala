@@ -28,6 +28,8 @@ class SecretsTest extends AnyFunSuite with EngineSuite {
   override def master: String = "local-cluster[2,1,1024]"
   override def settings: Map[String, String] = Map(
     "spark.bloomery.network.encrypt" -> "true",
+    // Workers meet over IPv6 where there is any, as nothing else here does.
+    "spark.bloomery.network.interface" -> Try(WorkerNetwork.addressOf("::1")).getOrElse("lo"),
     "spark.eventLog.enabled" -> "true",
     "spark.eventLog.dir" -> eventLogs.toUri.toString,
     "spark.eventLog.compress" -> "false",

@@ -44,8 +44,9 @@ class WorkerNetworkTest extends AnyFunSuite {
   test("an interface is found by its name, and by an address of its own") {
     val loopback = NetworkInterface.networkInterfaces().iterator().asScala.find(_.isLoopback).get
     assert(WorkerNetwork.addressOf(loopback.getName) == "127.0.0.1")
-    loopback.getInetAddresses.asScala.map(_.getHostAddress.takeWhile(_ != '%')).foreach { address =>
-      assert(WorkerNetwork.addressOf(address).takeWhile(_ != '%') == address)
+    loopback.getInetAddresses.asScala.map(_.getHostAddress).foreach { address =>
+      assert(WorkerNetwork.addressOf(address) == address.takeWhile(_ != '%'), "without the interface's name")
+      assert(WorkerNetwork.addressOf(address.takeWhile(_ != '%')) == address.takeWhile(_ != '%'))
     }
   }
 

@@ -43,7 +43,7 @@ private[bloomery] object WorkerNetwork {
     val interfaces = NetworkInterface.getNetworkInterfaces.asScala.toSeq
     val addresses = interfaces.filter(_.getName == name).flatMap(_.getInetAddresses.asScala)
     val found = addresses.sortBy(preference).headOption.orElse(literalAddress(name, interfaces))
-    found.map(_.getHostAddress).getOrElse {
+    found.map(textOf).getOrElse {
       val known = interfaces.map(_.getName).sorted.mkString(", ")
       val what = if (interfaces.exists(_.getName == name)) "Interface without an address" else "No such interface"
       throw new UserError(s"$what on this executor: '$name', it has $known; set $InterfaceKey to one of them")
@@ -53,9 +53,13 @@ private[bloomery] object WorkerNetwork {
   /** Only an address that an interface has, so that no name is looked up. */
   private def literalAddress(text: String, interfaces: Seq[NetworkInterface]): Option[InetAddress] =
     Option
-      .when(text.matches("[0-9.]+|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*"))(text)
+      .when(text.matches("[0-9.]+|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*(%\\w+)?"))(text)
       .flatMap(literal => Try(InetAddress.getByName(literal)).toOption)
       .flatMap(address => interfaces.flatMap(_.getInetAddresses.asScala).find(_ == address))
+
+  /** The JVM names the interface with every IPv6 address, the system takes it only with those of a link. */
+  private def textOf(address: InetAddress): String =
+    if (address.isLinkLocalAddress) address.getHostAddress else address.getHostAddress.takeWhile(_ != '%')
 
   /** An address of the link alone is good only where there is no other; else as the JVM prefers. */
   private def preference(address: InetAddress): (Boolean, Boolean) = {

@@ -8,6 +8,7 @@
 
 #include "base/JsonValue.h"
 #include "base/NamedThread.h"
+#include "comm/Credentials.h"
 #include "data/arrow/ArrowIngest.h"
 #include "data/arrow/ParquetScan.h"
 #include "jni/AttachedThread.h"
@@ -28,6 +29,7 @@ using bloomery::jni::HandleTable;
 using bloomery::jni::JavaSource;
 using bloomery::jni::toBytes;
 using bloomery::jni::toJava;
+using bloomery::jni::toJavaByteArrays;
 using bloomery::jni::toJavaBytes;
 using bloomery::jni::toUtf8;
 using bloomery::train::Predictor;
@@ -81,8 +83,19 @@ JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_trainerAddress(JNIEnv* 
   return guard(env, [&] { return toJavaBytes(env, trainers.get(trainer)->address()); });
 }
 
+JNIEXPORT jobjectArray JNICALL Java_io_bloomery_jni_Native_issueCredentials(JNIEnv* env, jclass, jint numWorkers,
+                                                                            jint attempt, jboolean encrypt) {
+  return guard(env, [&] {
+    return toJavaByteArrays(env, bloomery::comm::issueCredentials(numWorkers, attempt, encrypt == JNI_TRUE));
+  });
+}
+
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_takeLog(JNIEnv* env, jclass, jlong trainer) {
+  return guard(env, [&] { return toJava(env, trainers.get(trainer)->takeLog().dump()); });
+}
+
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_connectTrainer(JNIEnv* env, jclass, jlong trainer,
-                                                                  jobjectArray addresses) {
+                                                                  jobjectArray addresses, jbyteArray credentials) {
   guard(env, [&] {
     std::vector<std::string> all(static_cast<size_t>(env->GetArrayLength(addresses)));
     for (size_t rank = 0; rank < all.size(); ++rank) {
@@ -91,7 +104,7 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_connectTrainer(JNIEnv* env, j
       all[rank] = toBytes(env, static_cast<jbyteArray>(element));
       env->DeleteLocalRef(element);
     }
-    trainers.get(trainer)->connect(all);
+    trainers.get(trainer)->connect(all, toBytes(env, credentials));
   });
 }
 

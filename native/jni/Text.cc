@@ -97,4 +97,17 @@ jbyteArray toJavaBytes(JNIEnv* env, const std::string& bytes) {
   return out;
 }
 
+jobjectArray toJavaByteArrays(JNIEnv* env, const std::vector<std::string>& arrays) {
+  jclass bytes = env->FindClass("[B");
+  if (bytes == nullptr) throw JavaExceptionPending();
+  jobjectArray out = env->NewObjectArray(static_cast<jsize>(arrays.size()), bytes, nullptr);
+  if (out == nullptr) throw JavaExceptionPending();
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    jbyteArray element = toJavaBytes(env, arrays[i]);
+    env->SetObjectArrayElement(out, static_cast<jsize>(i), element);
+    env->DeleteLocalRef(element);
+  }
+  return out;
+}
+
 }  // namespace bloomery::jni

@@ -5,6 +5,7 @@
 #include <jni.h>
 
 #include <string>
+#include <vector>
 
 namespace bloomery::jni {
 
@@ -12,5 +13,6 @@ std::string toUtf8(JNIEnv* env, jstring text);
 jstring toJava(JNIEnv* env, const std::string& utf8);
 std::string toBytes(JNIEnv* env, jbyteArray bytes);
 jbyteArray toJavaBytes(JNIEnv* env, const std::string& bytes);
+jobjectArray toJavaByteArrays(JNIEnv* env, const std::vector<std::string>& arrays);
 
 }  // namespace bloomery::jni

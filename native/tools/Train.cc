@@ -160,7 +160,7 @@ void run(const TrainOptions& options, Interruption& interruption) {
     naming(options.checkpoint, [&] { trainer->restore(); });
   }
   if (options.profile) trainer->profileInto(profile);
-  trainer->connect({""});
+  trainer->connect({""}, "");
   ingest(rows, *trainer, interruption);
   follow(options, *trainer, interruption);
   if (!options.save.empty()) writeFile(options.save, trainer->weights());

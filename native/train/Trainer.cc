@@ -66,9 +66,10 @@ void Trainer::restoreWeights() {
   checkpoints_.saved = {};
 }
 
-void Trainer::connect(const std::vector<std::string>& addresses) {
+void Trainer::connect(const std::vector<std::string>& addresses, const std::string& credentials) {
   check(static_cast<int>(addresses.size()) == task_.worker.size, "Wrong number of addresses: ", addresses.size());
-  start(connector_ == nullptr ? std::move(comm::makeLocalGroup(1)[0]) : connector_->connect(addresses, cancellation_),
+  start(connector_ == nullptr ? std::move(comm::makeLocalGroup(1)[0])
+                              : connector_->connect(addresses, credentials, cancellation_, log_),
         {});
 }
 
@@ -148,6 +149,8 @@ Json Trainer::poll(std::chrono::milliseconds wait) {
   news["doingSeconds"] = std::chrono::duration<double>(comm::Activity::Clock::now() - activity.since).count();
   return news;
 }
+
+Json Trainer::takeLog() { return {{"log", log_.drain()}}; }
 
 std::string Trainer::weights() {
   check(finished_, "Weights were asked for before training was finished");

@@ -36,8 +36,9 @@ class Trainer {
   SavedState& saved() { return checkpoints_.saved; }
   void restore();
   void restoreWeights();
-  // Waits till all are connected, then starts the compute thread.
-  void connect(const std::vector<std::string>& addresses);
+  // Waits till all are connected, then starts the compute thread. credentials: as `comm::issueCredentials` made them
+  // for this rank; empty for a single worker.
+  void connect(const std::vector<std::string>& addresses, const std::string& credentials);
   // The same with a communicator that is connected already, and steps of the caller's choice: for tests and tools.
   void start(std::unique_ptr<comm::Communicator> communicator, StepRowsOfEpoch stepRows);
 
@@ -46,6 +47,7 @@ class Trainer {
   void finishIngest();
 
   Json poll(std::chrono::milliseconds wait);  // as Progress::poll
+  Json takeLog();                             // its log alone: for when there is nothing else to poll yet
   std::string weights();                      // after the state "finished"
   // Where a task with "checkpoint" leaves its state; a thread of the owner has to take and release it.
   CheckpointSlot& checkpoints() { return checkpoints_.slot; }

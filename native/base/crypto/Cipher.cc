@@ -1,11 +1,9 @@
 #include "base/crypto/Cipher.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-
 #include <algorithm>
 
 #include "base/Error.h"
+#include "base/crypto/OpenSsl.h"
 
 namespace bloomery {
 
@@ -46,8 +44,7 @@ struct Cipher::State {
 };
 
 Cipher::Cipher(const CipherKey& key) : state_(std::make_unique<State>()) {
-  // A library inside somebody else's process reads no configuration file and leaves nothing to do at exit.
-  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
+  initOpenSsl();
   state_->context = EVP_CIPHER_CTX_new();
   const unsigned char noCounter[kBlock] = {};
   bool ready = state_->context != nullptr &&

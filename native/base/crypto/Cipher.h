@@ -1,5 +1,5 @@
 // AES-256 in counter mode: turns any piece of a long text by itself, and back by the same call. It hides, it does not
-// prove that nobody changed the text. The only place that knows OpenSSL. One thread uses a cipher at a time.
+// prove that nobody changed the text. One thread uses a cipher at a time.
 #pragma once
 
 #include <array>

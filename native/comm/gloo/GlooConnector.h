@@ -1,6 +1,6 @@
 // Brings ranks in different processes together over TCP in two steps: `address` is what this rank tells the others,
-// by whatever rendezvous the caller has; `connect` takes everybody's and gives the communicator. No Gloo type appears
-// in this header.
+// by whatever rendezvous the caller has; `connect` takes everybody's, and what this rank proves itself with, and gives
+// the communicator. No Gloo type appears in this header.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/Cancellation.h"
+#include "base/Log.h"
 #include "comm/Communicator.h"
 
 namespace bloomery::comm {
@@ -21,9 +22,11 @@ class GlooConnector {
 
   // Opaque bytes; empty for a group of one.
   std::string address();
-  // addresses by rank, this rank's included. PeerLost when not all ranks are connected within the timeout, Cancelled
-  // when cancelled. May be called once.
-  std::unique_ptr<Communicator> connect(const std::vector<std::string>& addresses, const Cancellation& cancellation);
+  // addresses by rank, this rank's included; credentials as `issueCredentials` made them, empty for a group of one.
+  // Whoever comes without them is refused and logged. PeerLost when not all ranks are connected within the timeout,
+  // Cancelled when cancelled. May be called once.
+  std::unique_ptr<Communicator> connect(const std::vector<std::string>& addresses, const std::string& credentials,
+                                        const Cancellation& cancellation, Log& log);
 
  private:
   struct State;

@@ -2,12 +2,16 @@
 
 #include <gloo/transport/tcp/pair.h>
 #include <gloo/transport/tcp/unbound_buffer.h>
-#include <netdb.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
+#include <future>
 
 #include "base/Error.h"
 
@@ -78,8 +82,15 @@ namespace {
 // The connection with one peer; its functions run on the transport's thread and on the caller's, under its mutex.
 class MeshPair : public tcp::Pair {
  public:
-  MeshPair(Mesh& mesh, tcp::Device* device, int peer, std::chrono::milliseconds timeout)
-      : tcp::Pair(&mesh, device, peer, timeout), mesh_(mesh) {}
+  // On the transport's thread: the base class listens at a port, which is closed before an event can come to it.
+  MeshPair(Mesh& mesh, tcp::Device* device, int peer, std::chrono::milliseconds timeout, Connection connection)
+      : tcp::Pair(&mesh, device, peer, timeout), mesh_(mesh), tls_(std::move(connection.tls)) {
+    std::lock_guard lock(m_);
+    device_->unregisterDescriptor(fd_, this);
+    ::close(fd_);
+    fd_ = connection.socket.release();
+    handleConnected();
+  }
 
   // Closes before the base class does, so that no event finds this object half gone.
   ~MeshPair() override {
@@ -98,6 +109,11 @@ class MeshPair : public tcp::Pair {
   }
 
  protected:
+  bool read() override { return tls_ == nullptr ? tcp::Pair::read() : readEncrypted(); }
+  bool write(tcp::Op& operation) override {
+    return tls_ == nullptr ? tcp::Pair::write(operation) : writeEncrypted(operation);
+  }
+
   void changeState(state next) noexcept override {
     if (next == CLOSED && ex_ != nullptr) {
       tellMesh();
@@ -109,6 +125,64 @@ class MeshPair : public tcp::Pair {
   }
 
  private:
+  // As the base class does it, with TLS in place of the socket; so are the results: true when the operation is done,
+  // false when the socket has to be waited for or the pair has failed.
+  bool readEncrypted() {
+    if (state_ == CLOSED) return false;
+    gloo::NonOwningPtr<tcp::UnboundBuffer> buffer;
+    iovec piece;
+    ssize_t missing = 0;
+    while ((missing = prepareRead(rx_, buffer, piece)) > 0) {
+      auto result = tls_->read(piece.iov_base, piece.iov_len);
+      if (result.status != TlsSession::Status::kDone) {
+        fail(result.status, TlsSession::Status::kWantsToRead);
+        return false;
+      }
+      rx_.nread += result.bytes;
+    }
+    if (missing < 0) return false;
+    readComplete(buffer);
+    return true;
+  }
+
+  bool writeEncrypted(tcp::Op& operation) {
+    if (state_ == CLOSED) return false;
+    gloo::NonOwningPtr<tcp::UnboundBuffer> buffer;
+    const auto kind = operation.getOpcode();
+    if (kind == tcp::Op::SEND_UNBOUND_BUFFER) {
+      buffer = gloo::NonOwningPtr<tcp::UnboundBuffer>(operation.ubuf);
+      if (!buffer) return false;
+    }
+    while (operation.nwritten < operation.preamble.nbytes) {
+      iovec pieces[2];
+      int numPieces = 0;
+      prepareWrite(operation, buffer, pieces, numPieces);
+      auto result = tls_->write(pieces[0].iov_base, pieces[0].iov_len);
+      if (result.status != TlsSession::Status::kDone) {
+        // A peer that is gone is told of by the next read, after what it sent before.
+        if (result.status != TlsSession::Status::kReset) fail(result.status, TlsSession::Status::kWantsToWrite);
+        return false;
+      }
+      operation.nwritten += result.bytes;
+    }
+    writeComplete(operation, buffer, kind);
+    return true;
+  }
+
+  void fail(TlsSession::Status status, TlsSession::Status waits) {
+    if (status == waits) return;
+    switch (status) {
+      case TlsSession::Status::kClosed:
+        return signalException("Connection closed by peer");
+      case TlsSession::Status::kReset:
+        return signalException(std::strerror(ECONNRESET));
+      case TlsSession::Status::kFailed:
+        return signalException(tls_->reason());
+      default:
+        return signalException("TLS cannot go on");
+    }
+  }
+
   void wake(const gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& buffer) const {
     gloo::NonOwningPtr<tcp::UnboundBuffer> alive(buffer);
     if (alive) MeshBuffer::fail(*alive.operator->(), ex_);
@@ -128,13 +202,7 @@ class MeshPair : public tcp::Pair {
     }
   }
 
-  std::string peerAddress() const {
-    const sockaddr_storage& address = peer_.getSockaddr();
-    char host[NI_MAXHOST], port[NI_MAXSERV];
-    int result = getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof(address), host, sizeof(host), port,
-                             sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
-    return result == 0 ? message(host, ":", port) : "unknown";
-  }
+  std::string peerAddress() const { return SocketAddress{peer_.getSockaddr()}.text(); }
 
   void resetOnClose() const {
     linger atOnce = {.l_onoff = 1, .l_linger = 0};
@@ -142,6 +210,37 @@ class MeshPair : public tcp::Pair {
   }
 
   Mesh& mesh_;  // owns this pair
+  const std::unique_ptr<TlsSession> tls_;
+};
+
+// Runs a function on the transport's thread, between events, and waits for it.
+class OnTransportThread : public tcp::Handler {
+ public:
+  OnTransportThread(tcp::Device& device, std::function<void()> body) : device_(device), body_(std::move(body)) {
+    Socket signal(eventfd(1, EFD_CLOEXEC));
+    check(signal.open(), "No descriptor is left: ", std::strerror(errno));
+    descriptor_ = signal.descriptor();
+    device_.registerDescriptor(descriptor_, EPOLLIN, this);
+    done_->get_future().get();
+  }
+
+  void handleEvents(int) override {
+    std::exception_ptr error;
+    try {
+      body_();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    device_.unregisterDescriptor(descriptor_, this);
+    auto done = done_;  // this object may go as soon as it is told
+    error == nullptr ? done->set_value() : done->set_exception(error);
+  }
+
+ private:
+  tcp::Device& device_;
+  std::function<void()> body_;
+  int descriptor_ = -1;
+  std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
 };
 
 }  // namespace
@@ -149,38 +248,25 @@ class MeshPair : public tcp::Pair {
 Mesh::Mesh(std::shared_ptr<tcp::Device> device, int ownRank, int numRanks)
     : tcp::Context(std::move(device), ownRank, numRanks) {
   setTimeout(std::chrono::hours(1));  // of the transport itself; every wait of ours ends earlier
-  for (int peer = 0; peer < size; ++peer) {
-    if (peer != rank) Mesh::createPair(peer);
-  }
 }
 
 // The pairs tell this object of their end, so they go first.
 Mesh::~Mesh() { pairs_.clear(); }
 
-std::unique_ptr<gloo::transport::Pair>& Mesh::createPair(int peer) {
-  auto& pair = pairs_[static_cast<size_t>(peer)];
-  pair = std::make_unique<MeshPair>(*this, device_.get(), peer, getTimeout());
-  return pair;
+void Mesh::adopt(std::vector<Connection> connections) {
+  check(static_cast<int>(connections.size()) == size, "Wrong number of connections: ", connections.size());
+  OnTransportThread(*device_, [&] {
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      auto index = static_cast<size_t>(peer);
+      pairs_[index] =
+          std::make_unique<MeshPair>(*this, device_.get(), peer, getTimeout(), std::move(connections[index]));
+    }
+  });
 }
 
 std::unique_ptr<gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* data, size_t bytes) {
   return std::make_unique<MeshBuffer>(std::static_pointer_cast<Mesh>(shared_from_this()), data, bytes);
-}
-
-std::vector<char> Mesh::addresses() {
-  std::vector<char> all;
-  for (int peer = 0; peer < size; ++peer) {
-    if (peer == rank) continue;
-    std::vector<char> address = getPair(peer)->address().bytes();
-    all.insert(all.end(), address.begin(), address.end());
-  }
-  return all;
-}
-
-void Mesh::connect(int peer, const std::vector<char>& addressesOfPeer) {
-  auto length = static_cast<std::ptrdiff_t>(addressesOfPeer.size()) / (size - 1);
-  auto first = addressesOfPeer.begin() + length * (rank > peer ? rank - 1 : rank);
-  getPair(peer)->connect(std::vector<char>(first, first + length));
 }
 
 void Mesh::close() { signalException(kGivenUp); }

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/tcp/Connection.h"
+
 namespace bloomery::comm {
 
 class MeshBuffer;
@@ -29,17 +31,19 @@ class MeshBuffer;
 //   for, and the peer in its turn resets its other connections: all ranks know within milliseconds.
 // - Whatever is thrown on the transport's own thread (a peer that sends what nobody asked for is enough) would end the
 //   process. MeshPair turns it into a failure of the pair.
+// - A pair takes the first connection that comes to its port, whoever made it. MeshPair is given connections whose
+// other
+//   end has proven who it is, and has no port.
+// - Its TLS pair spins with the pair's mutex held while the peer does not read, so that no deadline or abort can end
+//   it, and wants its key in a file. MeshPair reads and writes through a TlsSession as it does through the socket.
 // - Time-outs are per wait, of which an operation makes many. MeshBuffer waits till the operation's deadline instead.
 class Mesh : public gloo::transport::tcp::Context {
  public:
-  // Listens for the peers at once, one port for each.
   Mesh(std::shared_ptr<gloo::transport::tcp::Device> device, int ownRank, int numRanks);
   ~Mesh() override;
 
-  // Where the peers find this rank: for each of them in order of rank, itself left out, an address of equal length.
-  std::vector<char> addresses();
-  // Waits till the pair with this rank is connected, the mesh fails or is aborted.
-  void connect(int peer, const std::vector<char>& addressesOfPeer);
+  // Takes over the connections with all peers, by rank. To be called once, before anything else.
+  void adopt(std::vector<Connection> connections);
 
   // All waits till the next call end at this time.
   using Clock = std::chrono::steady_clock;
@@ -63,7 +67,6 @@ class Mesh : public gloo::transport::tcp::Context {
   // Fails the waits of all buffers. Takes no pair's mutex, so that the transport's thread may call it.
   void wakeAll(std::exception_ptr reason);
 
-  std::unique_ptr<gloo::transport::Pair>& createPair(int peer) override;
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data, size_t bytes) override;
 
  private:

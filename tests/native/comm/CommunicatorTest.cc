@@ -22,14 +22,16 @@ struct Case {
 class CommunicatorTest : public testing::TestWithParam<Case> {
  protected:
   Communicators connect() const {
-    return std::string(GetParam().transport) == "local" ? makeLocalGroup(size()) : connectOverLoopback(size());
+    std::string transport = GetParam().transport;
+    return transport == "local" ? makeLocalGroup(size()) : connectOverLoopback(size(), transport == "encrypted");
   }
   int size() const { return GetParam().size; }
 };
 
 INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest,
                          testing::Values(Case{"local", 1}, Case{"local", 2}, Case{"local", 3}, Case{"local", 4},
-                                         Case{"gloo", 1}, Case{"gloo", 2}, Case{"gloo", 3}, Case{"gloo", 4}),
+                                         Case{"gloo", 1}, Case{"gloo", 2}, Case{"gloo", 3}, Case{"gloo", 4},
+                                         Case{"encrypted", 2}, Case{"encrypted", 3}, Case{"encrypted", 4}),
                          [](const auto& test) { return test.param.transport + std::to_string(test.param.size); });
 
 float valueOf(int rank, size_t index) { return uniformFloat(philox(static_cast<uint64_t>(rank), index, 0)[0]) - 0.5f; }

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "comm/Ranks.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kEndless = 1000000000;
 
-class ProcessesTest : public testing::Test {
+class ProcessesTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "bloomery-ranks-XXXXXX").string();
@@ -29,7 +30,9 @@ class ProcessesTest : public testing::Test {
   }
 
   void start(int size, const std::string& operation, int steps, int timeoutMillis) {
+    auto credentials = issueCredentials(size, 0, GetParam());
     for (int rank = 0; rank < size; ++rank) {
+      std::ofstream(folder_ / (std::to_string(rank) + ".credentials")) << credentials[static_cast<size_t>(rank)];
       std::string arguments[] = {
           BLOOMERY_RANK_PROGRAM, std::to_string(rank),         std::to_string(size), folder_.string(), operation,
           std::to_string(steps), std::to_string(timeoutMillis)};
@@ -58,12 +61,15 @@ class ProcessesTest : public testing::Test {
   std::vector<pid_t> processes_;
 };
 
-TEST_F(ProcessesTest, threeProcessesSumTogether) {
+INSTANTIATE_TEST_SUITE_P(Wires, ProcessesTest, testing::Bool(),
+                         [](const auto& test) { return test.param ? "encrypted" : "plain"; });
+
+TEST_P(ProcessesTest, threeProcessesSumTogether) {
   start(3, "allreduce", 50, 20000);
   for (size_t rank = 0; rank < 3; ++rank) EXPECT_EQ(end(rank), 0);
 }
 
-TEST_F(ProcessesTest, killedProcessIsLostAtOnce) {
+TEST_P(ProcessesTest, killedProcessIsLostAtOnce) {
   for (std::string operation : {"allreduce", "broadcast"}) {
     for (size_t victim = 0; victim < 3; ++victim) {
       std::filesystem::remove_all(folder_);
@@ -79,7 +85,7 @@ TEST_F(ProcessesTest, killedProcessIsLostAtOnce) {
   }
 }
 
-TEST_F(ProcessesTest, stoppedProcessIsLostAfterTheTimeout) {
+TEST_P(ProcessesTest, stoppedProcessIsLostAfterTheTimeout) {
   start(3, "allreduce", kEndless, 800);
   waitTillAllRun();
   kill(processes_[1], SIGSTOP);

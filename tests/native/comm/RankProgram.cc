@@ -1,6 +1,6 @@
 // One rank in a process of its own: `comm_rank RANK SIZE FOLDER OPERATION STEPS TIMEOUT_MILLIS`. Meets the others
-// through files in FOLDER, then sums 1 MB or takes 40 MB from rank 0, STEPS times. Ends with 0, or 3 after PeerLost,
-// whose text it prints.
+// through files in FOLDER, which has each rank's credentials, then sums 1 MB or takes 40 MB from rank 0, STEPS times.
+// Ends with 0, or 3 after PeerLost, whose text it prints.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -45,7 +45,8 @@ void run(int rank, int size, const std::filesystem::path& folder, const std::str
   std::vector<std::string> addresses;
   for (int peer = 0; peer < size; ++peer) addresses.push_back(meet(folder / std::to_string(peer)));
   Cancellation cancellation;
-  auto communicator = connector.connect(addresses, cancellation);
+  Log log;
+  auto communicator = connector.connect(addresses, meet(mine.string() + ".credentials"), cancellation, log);
   for (int step = 0; step < steps; ++step) {
     operation == "allreduce" ? sum(*communicator, step, timeout) : spread(*communicator, step, timeout);
     if (step == 3) std::ofstream(mine.string() + ".running") << step;

@@ -11,6 +11,7 @@
 #include "base/Cancellation.h"
 #include "base/Error.h"
 #include "comm/Communicator.h"
+#include "comm/Credentials.h"
 #include "comm/gloo/GlooConnector.h"
 #include "comm/local/LocalGroup.h"
 
@@ -23,17 +24,20 @@ inline double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-inline Communicators connectOverLoopback(int size) {
+inline Communicators connectOverLoopback(int size, bool encrypt = false, const std::string& host = "127.0.0.1") {
   std::vector<std::unique_ptr<GlooConnector>> connectors;
-  std::vector<std::string> addresses;
+  std::vector<std::string> addresses, credentials = issueCredentials(size, 0, encrypt);
   for (int rank = 0; rank < size; ++rank) {
-    connectors.push_back(std::make_unique<GlooConnector>(rank, size, "127.0.0.1", Timeout(20000)));
+    connectors.push_back(std::make_unique<GlooConnector>(rank, size, host, Timeout(20000)));
     addresses.push_back(connectors.back()->address());
   }
   Cancellation cancellation;
+  Log log;
   std::vector<std::future<std::unique_ptr<Communicator>>> connecting;
-  for (auto& connector : connectors) {
-    connecting.push_back(std::async(std::launch::async, [&] { return connector->connect(addresses, cancellation); }));
+  for (size_t rank = 0; rank < connectors.size(); ++rank) {
+    connecting.push_back(std::async(std::launch::async, [&, rank] {
+      return connectors[rank]->connect(addresses, credentials[rank], cancellation, log);
+    }));
   }
   Communicators ranks;
   for (auto& one : connecting) ranks.push_back(one.get());

@@ -175,7 +175,7 @@ TEST(InputStatistics, whatIsNoNumberIsRefusedInOneSentence) {
 
 std::string weightsOf(const std::string& initial, const std::vector<uint64_t>& ids) {
   Trainer trainer(taskJson(kTraining, 0, 1, kImageColumns, kNetwork), std::as_bytes(std::span(initial)));
-  trainer.connect({""});
+  trainer.connect({""}, "");
   ArrowRows rows(ids);
   trainer.ingestSchema(rows.schema());
   trainer.ingest(rows.array(), 0, 0);

@@ -61,7 +61,7 @@ TEST(Streaming, aWorkerThatWaitsThreeTimesTheTimeoutForItsRowsIsNotLost) {
 std::string trainInBatches(const std::vector<uint64_t>& ids, size_t rowsPerBatch, const std::string& task,
                            const std::function<void(Trainer&, size_t)>& beforeBatch = {}) {
   Trainer trainer(task, {});
-  trainer.connect({""});
+  trainer.connect({""}, "");
   for (size_t i = 0; i < ids.size(); i += rowsPerBatch) {
     if (beforeBatch) beforeBatch(trainer, i);
     ArrowRows rows({ids.begin() + static_cast<int64_t>(i),
@@ -99,7 +99,7 @@ TEST(Streaming, trainsBeforeTheLastRowsAreThere) {
 
 TEST(Streaming, epochsTellWhatTheWorkerReadAndConverted) {
   Trainer trainer(taskJson(R"({"epochs": 2})", 0, 1, kImageColumns), {});
-  trainer.connect({""});
+  trainer.connect({""}, "");
   ArrowRows rows(idRange(0, 100));
   trainer.ingestSchema(rows.schema());
   pause(60);

@@ -6,6 +6,8 @@
 #include <future>
 
 #include "base/NamedThread.h"
+#include "comm/Credentials.h"
+#include "comm/Relay.h"
 #include "train/ArrowRows.h"
 #include "train/Predictor.h"
 
@@ -32,19 +34,28 @@ std::string trainToTheEnd(Trainer& trainer) {
 std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 // Two trainers over Gloo, as two executors have them, in two threads.
-std::vector<std::string> trainPair(const std::string& training) {
+std::vector<std::string> trainPair(const std::string& training, bool encrypt = false, bool withStrangers = false) {
   std::vector<std::unique_ptr<Trainer>> trainers;
-  std::vector<std::string> addresses;
+  std::vector<std::string> addresses, credentials = comm::issueCredentials(2, 0, encrypt);
   for (int rank = 0; rank < 2; ++rank) {
     trainers.push_back(
         std::make_unique<Trainer>(taskJson(training, rank, 2, kImageColumns), std::span<const std::byte>()));
     addresses.push_back(trainers.back()->address());
   }
+  std::vector<comm::Socket> strangers;
+  for (size_t rank = 0; withStrangers && rank < 2; ++rank) {
+    for (const std::string& said : {std::string("nonsense"), std::string(200000, '\x5a'), std::string()}) {
+      strangers.push_back(comm::connectTo(comm::socketAddressOf(addresses[rank])));
+      comm::sendAll(strangers.back(), said);
+    }
+  }
   std::vector<std::future<std::string>> weights;
   for (int rank = 0; rank < 2; ++rank) {
     weights.push_back(std::async(std::launch::async, [&, rank] {
       Trainer& trainer = *trainers[static_cast<size_t>(rank)];
-      trainer.connect(addresses);
+      trainer.connect(addresses, credentials[static_cast<size_t>(rank)]);
+      std::string log = trainer.takeLog().dump();
+      EXPECT_EQ(log.find("Refused a connection") != std::string::npos, withStrangers && rank == 0) << log;
       feed(trainer, rank, idRange(static_cast<uint64_t>(rank) << 40, rank == 0 ? 50 : 33));
       return trainToTheEnd(trainer);
     }));
@@ -63,11 +74,19 @@ TEST(Trainer, twoWorkersOverGlooEndWithTheSameWeightsTwice) {
   EXPECT_EQ(data::arrowBytesAllocated(), 0);
 }
 
+TEST(Trainer, neitherEncryptionNorStrangersChangeTheResult) {
+  std::string training = R"({"epochs": 2, "globalBatchSize": 12, "optimizer": "adadelta", "seed": 4})";
+  auto undisturbed = trainPair(training);
+  EXPECT_EQ(trainPair(training, true), undisturbed);
+  EXPECT_EQ(trainPair(training, false, true), undisturbed);
+  EXPECT_EQ(trainPair(training, true, true), undisturbed);
+}
+
 TEST(Trainer, oneWorkerTrainsAndItsWeightsPredict) {
   Trainer trainer(
       taskJson(R"({"epochs": 10, "optimizer": {"kind": "adam", "learningRate": 0.01}})", 0, 1, kImageColumns), {});
   EXPECT_EQ(trainer.address(), "");
-  trainer.connect({""});
+  trainer.connect({""}, "");
   auto ids = idRange(0, 300);
   feed(trainer, 0, ids);
   std::string weights = trainToTheEnd(trainer);
@@ -91,7 +110,7 @@ TEST(Trainer, fillsAProfileOfItsSteps) {
   StepProfile profile;
   Trainer trainer(taskJson(R"({"epochs": 2, "batchSize": 10})", 0, 1, kImageColumns), {});
   trainer.profileInto(profile);
-  trainer.connect({""});
+  trainer.connect({""}, "");
   feed(trainer, 0, idRange(0, 45));
   trainToTheEnd(trainer);
   EXPECT_EQ(profile.steps, 10);
@@ -113,8 +132,9 @@ TEST(Trainer, slowRowsAreNotTakenForADeadPeer) {
   };
   Trainer quick(task(0), {}), slow(task(1), {});
   std::vector<std::string> addresses = {quick.address(), slow.address()};
-  auto other = std::async(std::launch::async, [&] { slow.connect(addresses); });
-  quick.connect(addresses);
+  auto credentials = comm::issueCredentials(2, 0, false);
+  auto other = std::async(std::launch::async, [&] { slow.connect(addresses, credentials[1]); });
+  quick.connect(addresses, credentials[0]);
   other.get();
   feed(quick, 0, idRange(0, 20));
   std::this_thread::sleep_for(milliseconds(1500));
@@ -125,7 +145,7 @@ TEST(Trainer, slowRowsAreNotTakenForADeadPeer) {
 TEST(Trainer, cancelEndsWithinTwoSeconds) {
   auto trainer =
       std::make_unique<Trainer>(taskJson(R"({"epochs": 1000000})", 0, 1, kImageColumns), std::span<const std::byte>());
-  trainer->connect({""});
+  trainer->connect({""}, "");
   feed(*trainer, 0, idRange(0, 500));
   std::this_thread::sleep_for(milliseconds(200));
   auto start = Clock::now();
@@ -145,8 +165,9 @@ TEST(Trainer, closingOneOfTwoEndsTheOtherWithPeerLost) {
   auto first = std::make_unique<Trainer>(taskJson(training, 0, 2, kImageColumns), std::span<const std::byte>());
   Trainer second(taskJson(training, 1, 2, kImageColumns), {});
   std::vector<std::string> addresses = {first->address(), second.address()};
-  auto other = std::async(std::launch::async, [&] { second.connect(addresses); });
-  first->connect(addresses);
+  auto credentials = comm::issueCredentials(2, 0, false);
+  auto other = std::async(std::launch::async, [&] { second.connect(addresses, credentials[1]); });
+  first->connect(addresses, credentials[0]);
   other.get();
   feed(*first, 0, idRange(0, 100));
   feed(second, 1, idRange(1000, 100));
@@ -187,7 +208,7 @@ TEST(Predictor, probabilitiesAreBehindTheTailAndRawValuesBeforeIt) {
   std::string network = R"({"layers": [{"kind": "Input", "shape": [6, 6, 1], "dtype": "uint8"}, {"kind": "Flatten"},
                             {"kind": "Dense", "units": 1, "activation": "sigmoid"}]})";
   Trainer trainer(taskJson(R"({"loss": "mae", "metrics": ["mae"]})", 0, 1, kImageColumns, network), {});
-  trainer.connect({""});
+  trainer.connect({""}, "");
   feed(trainer, 0, idRange(0, 40));
   std::string weights = trainToTheEnd(trainer);
   Predictor predictor(taskJson(R"({"loss": "mae"})", 0, 1, kImageColumns, network), bytesOf(weights));
@@ -218,7 +239,7 @@ TEST(Trainer, valuesAreCheckedByTheLossTheyAreFor) {
 
 TEST(Predictor, aBatchThatDoesNotFitIsReleased) {
   Trainer trainer(taskJson(R"({"epochs": 1})", 0, 1, kImageColumns), {});
-  trainer.connect({""});
+  trainer.connect({""}, "");
   feed(trainer, 0, idRange(0, 4));
   std::string weights = trainToTheEnd(trainer);
   Predictor predictor(taskJson("{}", 0, 1, R"(, "columns": {"features": "picture"})"), bytesOf(weights));

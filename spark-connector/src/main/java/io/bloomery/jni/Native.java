@@ -20,8 +20,20 @@ public final class Native {
   /** Where this worker listens; blocks until it does, and is empty for a single worker. */
   public static native byte[] trainerAddress(long trainer);
 
-  /** Connects this worker to all others, whose addresses come in the order of their ranks. */
-  public static native void connectTrainer(long trainer, byte[][] addresses);
+  /**
+   * Makes what the workers of one attempt at a training prove themselves to each other with, in the
+   * order of their ranks: secret, to be handed to each its own only.
+   */
+  public static native byte[][] issueCredentials(int numWorkers, int attempt, boolean encrypt);
+
+  /**
+   * Connects this worker to all others, whose addresses come in the order of their ranks;
+   * credentials are its own, and empty for a single worker.
+   */
+  public static native void connectTrainer(long trainer, byte[][] addresses, byte[] credentials);
+
+  /** The log of a poll alone, as JSON: for when there is nothing else to poll yet. */
+  public static native String takeLog(long trainer);
 
   /** Tells the trainer its columns; consumes the C ArrowSchema at this address. */
   public static native void ingestSchema(long trainer, long arrowSchema);

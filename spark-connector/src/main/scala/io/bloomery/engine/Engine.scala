@@ -17,6 +17,12 @@ object Engine {
     Description(Native.describe(task))
   }
 
+  /** What each worker of an attempt proves itself with, by rank: secret. */
+  def issueCredentials(numWorkers: Int, attempt: Int, encrypt: Boolean): Array[Array[Byte]] = {
+    NativeLoader.load()
+    Native.issueCredentials(numWorkers, attempt, encrypt)
+  }
+
   /** What is alive in the engine of this JVM, as JSON. */
   def liveResources: String = {
     NativeLoader.load()

@@ -13,7 +13,12 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
 
   def address(): Array[Byte] = Native.trainerAddress(handle)
 
-  def connect(addresses: Array[Array[Byte]]): Unit = Native.connectTrainer(handle, addresses)
+  /** `credentials` are this worker's own, and empty for a single one. */
+  def connect(addresses: Array[Array[Byte]], credentials: Array[Byte]): Unit =
+    Native.connectTrainer(handle, addresses, credentials)
+
+  /** The engine's log lines since the last call or poll. */
+  def takeLog(): Seq[String] = Progress(Native.takeLog(handle)).log
 
   def ingestSchema(arrowSchema: Long): Unit = Native.ingestSchema(handle, arrowSchema)
 

@@ -23,15 +23,18 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
     val shown = new ConcurrentLinkedQueue[String]
     val board = new WorkerBoard(numWorkers, rank => s"partition $rank", _ => ())
     val show = (rank: Int, json: String) => { shown.add(s"$rank: $json"); () }
-    val channel = new ControlChannel(env, numWorkers, show, None, board)
+    val channel = new ControlChannel(env, numWorkers, credentials(numWorkers), show, None, board)
     val name = s"test-${System.nanoTime()}"
     val reference = env.setupEndpoint(name, channel)
     try body(channel, ControlClient.connect(name, _, _), () => shown.asScala.toSeq)
     finally env.stop(reference)
   }
 
+  private def credentials(numWorkers: Int)(attempt: Int): Array[Array[Byte]] =
+    Array.tabulate(numWorkers)(rank => s"of rank $rank in attempt $attempt".getBytes)
+
   private def meet(client: ControlClient, address: String, timeout: FiniteDuration = shortly): Future[Seq[String]] =
-    Future(client.meet(address.getBytes, timeout, () => ()).toSeq.map(new String(_)))
+    Future(client.meet(address.getBytes, timeout, () => ()).addresses.toSeq.map(new String(_)))
 
   test("workers meet and get all addresses by rank") {
     withChannel(3) { (_, client, _) =>
@@ -39,6 +42,14 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
       met.foreach { addresses =>
         assert(Await.result(addresses, shortly) == Seq("address 0", "address 1", "address 2"))
       }
+    }
+  }
+
+  test("each worker gets its own credentials, of its attempt") {
+    withChannel(2) { (_, client, _) =>
+      val met = Seq(0, 1).map(rank => Future(client(3, rank).meet(Array.emptyByteArray, shortly, () => ())))
+      val got = met.map(meeting => new String(Await.result(meeting, shortly).credentials))
+      assert(got == Seq("of rank 0 in attempt 3", "of rank 1 in attempt 3"))
     }
   }
 

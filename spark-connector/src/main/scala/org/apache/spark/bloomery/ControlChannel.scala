@@ -11,7 +11,10 @@ private[bloomery] sealed trait ControlMessage extends Serializable {
   def attempt: Int
 }
 
-/** Here I am: answered with the addresses of all by rank once the last has come, or who failed. */
+/**
+ * Here I am: answered once the last has come with the addresses of all by rank and with the secrets of the one that
+ * asks, or with who failed.
+ */
 private[bloomery] final case class Meet(attempt: Int, rank: Int, address: Array[Byte])
     extends ControlMessage
 
@@ -41,11 +44,13 @@ private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessa
  * The driver's end of one fit: workers meet here, report progress, and learn of the first worker
  * that failed. It lives in Spark's RpcEnv, whose authentication and encryption apply; messages are
  * handled one at a time. Replies are of Scala's own types only: on an executor the RpcEnv does not
- * see classes that came with spark.jars, and would close the connection.
+ * see classes that came with spark.jars, and would close the connection. `credentials` makes the secrets of an attempt,
+ * by rank; they are in no other message, and nowhere else on the driver.
  */
 private[bloomery] final class ControlChannel(
     override val rpcEnv: RpcEnv,
     numWorkers: Int,
+    credentials: Int => Array[Array[Byte]],
     onProgress: (Int, String) => Unit,
     checkpoints: Option[CheckpointBoard],
     workers: WorkerBoard)
@@ -91,7 +96,8 @@ private[bloomery] final class ControlChannel(
     failedRank(attempt).foreach(rank => dismiss(present, rank))
     if (present.size == numWorkers) {
       val addresses = Array.tabulate(numWorkers)(present(_)._1)
-      present.values.foreach { case (_, waiting) => waiting.reply(Right(addresses)) }
+      val secrets = credentials(attempt)
+      present.foreach { case (rank, (_, waiting)) => waiting.reply(Right((addresses, secrets(rank)))) }
     }
   }
 

@@ -16,6 +16,9 @@ private[bloomery] final class StoppedByPeer(val rank: Int)
     extends RuntimeException(s"Stopped by rank $rank")
     with NoStackTrace
 
+/** Where all workers are, by rank, and what this one proves itself to them with: secret. */
+private[bloomery] final class Meeting(val addresses: Array[Array[Byte]], val credentials: Array[Byte])
+
 /** A worker's end of the control channel; used by the task thread only. */
 private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: Int, rank: Int) {
 
@@ -25,18 +28,19 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
     ()
   }
 
-  /** Waits for all workers and returns their addresses; `check` throws to stop waiting. */
-  def meet(address: Array[Byte], timeout: FiniteDuration, check: () => Unit): Array[Array[Byte]] = {
+  /** Waits for all workers; `check` throws to stop waiting. */
+  def meet(address: Array[Byte], timeout: FiniteDuration, check: () => Unit): Meeting = {
     val deadline = timeout.fromNow
     val limit = new RpcTimeout(timeout + ControlClient.Grace, "bloomery.connectTimeout")
-    val reply = channel.ask[Either[Int, Array[Array[Byte]]]](Meet(attempt, rank, address), limit)
+    val reply =
+      channel.ask[Either[Int, (Array[Array[Byte]], Array[Byte])]](Meet(attempt, rank, address), limit)
     val met = await(reply, deadline, check).getOrElse {
       val missing = channel.askSync[List[Int]](AskMissing(attempt))
       throw new PeerLost(
         "Workers did not start within connectTimeout:" +
           s" ranks ${missing.mkString(", ")} after ${timeout.toSeconds} s")
     }
-    met.fold(by => throw new StoppedByPeer(by), identity)
+    met.fold(by => throw new StoppedByPeer(by), { case (addresses, own) => new Meeting(addresses, own) })
   }
 
   /** Tells how far this worker is, and throws when another one has failed. */

@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
 import io.bloomery.{Cancelled, InternalError, PeerLost}
-import io.bloomery.engine.Json
+import io.bloomery.engine.{Engine, Json}
 
 /** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's. */
 final case class TrainRequest(
@@ -59,6 +59,7 @@ object TrainJob extends Logging {
   /** Refuses what can never run, before any job. */
   def check(session: SparkSession, numWorkers: Int, checkpoints: Option[CheckpointRequest]): Unit = {
     Slots.check(session.sparkContext.conf, numWorkers)
+    WorkerNetwork.encrypts(session.sparkContext.conf)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
   }
 
@@ -68,8 +69,10 @@ object TrainJob extends Logging {
     val context = classicData.sparkSession.sparkContext
     val views = new FitViews(viewsOf(classicData.sparkSession, request))
     val events = new FitEvents(views.say)
+    val encrypt = WorkerNetwork.encrypts(context.conf)
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
     views.during(SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
+      if (request.numWorkers > 1) WorkerNetwork.warnings(context.conf).foreach(events.add)
       val input = Input.of(classicData, request.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
       val workers = workersOf(input, classicData, request)
@@ -84,6 +87,7 @@ object TrainJob extends Logging {
             val channel = new ControlChannel(
               SparkEnv.get.rpcEnv,
               request.numWorkers,
+              attempt => Engine.issueCredentials(request.numWorkers, attempt, encrypt),
               views.report,
               checkpoints.board,
               board)

@@ -1,7 +1,5 @@
 package org.apache.spark.bloomery
 
-import java.net.InetAddress
-
 import scala.concurrent.duration._
 import scala.util.Using
 
@@ -69,11 +67,13 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
         Using.resource(checkpoints(context, trainer)) { checkpoints =>
           checkpoints.restore()
-          val addresses = client.meet(
+          val meeting = client.meet(
             trainer.address(),
             spec.connectTimeout.seconds,
             () => context.killTaskIfInterrupted())
-          trainer.connect(addresses)
+          // Who was refused, whether or not all others came.
+          try trainer.connect(meeting.addresses, meeting.credentials)
+          finally trainer.takeLog().foreach(line => logWarning(line))
           val reporter = new Reporter(trainer, client)
           rows.into(trainer, context, reporter)
           trainer.finishIngest()
@@ -110,7 +110,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       .withObject("/worker")
       .put("rank", context.partitionId())
       .put("threads", context.cpus())
-      .put("host", TrainTask.host)
+      .put("host", WorkerNetwork.host(SparkEnv.get))
     val env = SparkEnv.get
     RowSpace.complete(task.withObject("/data"), env, RowSpace.workersPerExecutor(env.conf, spec.numWorkers))
     task.toString
@@ -122,12 +122,4 @@ private[bloomery] object TrainTask {
 
   /** Between two looks whether the last checkpoint is written. */
   private val WriteMillis = 20L
-
-  /** Where the other workers reach this executor: the address that Spark itself uses. */
-  private def host: String = {
-    val env = SparkEnv.get
-    val host = env.blockManager.blockManagerId.host
-    if (env.conf.get("spark.master", "").matches("local(\\[.*\\])?")) "127.0.0.1"
-    else InetAddress.getByName(host).getHostAddress
-  }
 }

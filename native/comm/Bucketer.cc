@@ -131,7 +131,8 @@ void Bucketer::finish() {
 void Bucketer::start(size_t bucket) {
   Reduction* reduction = reductions_[bucket].get();
   std::span<float> values = gradients_.subspan(buckets_[bucket].first, buckets_[bucket].size);
-  tickets_[bucket] = reduction == nullptr ? comm_.submit(values) : comm_.submit(*reduction);
+  auto number = static_cast<int64_t>(bucket);
+  tickets_[bucket] = reduction == nullptr ? comm_.submit(values, number) : comm_.submit(*reduction, number);
   next_ = bucket + 1;
 }
 

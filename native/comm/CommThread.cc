@@ -21,6 +21,7 @@ constexpr size_t kCapacity = 1024;  // reductions that may wait; `submit` waits 
 struct CommThread::Job {
   std::span<float> values;
   Reduction* reduction = nullptr;
+  int64_t number = kNoNumber;
 
   void run(Communicator& communicator, Timeout timeout) const {
     if (reduction != nullptr) return reduction->run(communicator, timeout);
@@ -61,7 +62,7 @@ void CommThread::State::run() {
     double spent = 0;
     if (!useless) {
       try {
-        TraceScope scope(trace, "allreduce", "comm", &spent);
+        TraceScope scope(trace, "bucket", "comm", &spent, job.number);
         job.run(communicator, timeout);
       } catch (...) {
         failure = std::current_exception();
@@ -90,9 +91,9 @@ CommThread::~CommThread() {
   state_->thread.join();
 }
 
-uint64_t CommThread::submit(std::span<float> values) { return submit(Job{values}); }
+uint64_t CommThread::submit(std::span<float> values, int64_t number) { return submit(Job{values, nullptr, number}); }
 
-uint64_t CommThread::submit(Reduction& reduction) { return submit(Job{{}, &reduction}); }
+uint64_t CommThread::submit(Reduction& reduction, int64_t number) { return submit(Job{{}, &reduction, number}); }
 
 uint64_t CommThread::submit(const Job& job) {
   if (state_->communicator.size() == 1) return 0;  // the values are the sums

@@ -26,8 +26,9 @@ class CommThread {
 
   // Sums `values` over all ranks; they must stay untouched till they are waited for. Allocates nothing, and does
   // nothing at all where there is one rank. The ticket is for `wait`.
-  uint64_t submit(std::span<float> values);
-  uint64_t submit(Reduction& reduction);
+  // number: for the trace.
+  uint64_t submit(std::span<float> values, int64_t number = kNoNumber);
+  uint64_t submit(Reduction& reduction, int64_t number = kNoNumber);
   // Returns when the reduction with this ticket and all before it are done, or all that were submitted; rethrows the
   // first failure.
   void wait(uint64_t ticket);

@@ -214,6 +214,7 @@ WorkerSpec WorkerSpec::fromJson(const Json& json) {
   spec.host = reader.text("host", spec.host);
   spec.connectTimeout = positive(reader.number("connectTimeout", spec.connectTimeout), "connectTimeout");
   spec.stepTimeout = positive(reader.number("stepTimeout", spec.stepTimeout), "stepTimeout");
+  spec.traceLayers = reader.boolean("traceLayers", spec.traceLayers);
   reader.finish();
   if (rank < 0 || rank >= spec.size) {
     throw UserError(message("Rank out of range: ", rank, ", workers: ", spec.size));

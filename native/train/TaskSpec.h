@@ -48,6 +48,7 @@ struct WorkerSpec {
   std::string host = "127.0.0.1";
   double connectTimeout = 60;  // seconds
   double stepTimeout = 60;     // seconds
+  bool traceLayers = false;    // the trace has a span for each layer of each step
 
   static WorkerSpec fromJson(const Json& json);
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/Error.h"
 #include "base/Random.h"
@@ -251,6 +252,9 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   warnOfConstantOutputs(metricSums_, "training", epoch);
   std::optional<Measures> validation = evaluate(epoch);
   updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
+  double allreduceSeconds = comm_.takeSeconds() + averageSeconds_;
+  double exposedSeconds = std::min(reductionSeconds_ + averageSeconds_, allreduceSeconds);
+  int64_t bytesSent = context_.communicator.bytesSent();
   EpochRecord record{.epoch = epoch,
                      .training = training,
                      .validation = validation,
@@ -265,11 +269,13 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .waitSeconds = times.waitSeconds,
                      .assembleSeconds = times.assembleSeconds,
                      .computeSeconds = gradientSeconds_ + updateSeconds_,
-                     .allreduceSeconds = comm_.takeSeconds(),
-                     .exposedAllreduceSeconds = reductionSeconds_,
+                     .allreduceSeconds = allreduceSeconds,
+                     .exposedAllreduceSeconds = exposedSeconds,
+                     .hiddenAllreduceSeconds = allreduceSeconds - exposedSeconds,
+                     .bytesSent = bytesSent - std::exchange(bytesSentBefore_, bytesSent),
                      .reducedAgain = bucketer_.takeRepeats()};
   addToProfile(record);
-  gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
+  gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = averageSeconds_ = 0;
   ownRows_ = 0;
   context_.progress.epochDone(std::move(record));
   totals_.clear();
@@ -326,7 +332,7 @@ void TrainingLoop::restore() {
 }
 
 void TrainingLoop::awaitBucket(size_t bucket) {
-  TraceScope scope(context_.trace, "wait for allreduce", "compute", &reductionSeconds_);
+  TraceScope scope(context_.trace, "wait for bucket", "compute", &reductionSeconds_, static_cast<int64_t>(bucket));
   bucketer_.await(bucket);
 }
 
@@ -336,7 +342,7 @@ void TrainingLoop::addToProfile(const EpochRecord& epoch) {
   profile.steps += epoch.steps;
   profile.lossSeconds += lossSeconds_;
   profile.updateSeconds += updateSeconds_;
-  profile.allreduceSeconds += reductionSeconds_;
+  profile.allreduceSeconds += reductionSeconds_ + averageSeconds_;
   profile.waitSeconds += epoch.waitSeconds;
   profile.seconds += epoch.seconds;
 }
@@ -359,6 +365,7 @@ const StepHeader& TrainingLoop::divisor(const data::Batch* batch) {
 
 // Before an epoch's first step, which no step announced, and when a worker could not tell in time.
 void TrainingLoop::exchangeHeaders(StepHeader& header) {
+  TraceScope scope(context_.trace, "exchange headers", "compute");
   do {
     context_.cancellation.throwIfCancelled();
     describe(nextBatch(), header);
@@ -458,7 +465,7 @@ void TrainingLoop::updateParameters(int64_t epoch, int64_t step) {
   double weight = *std::max_element(counted.weights.begin(), counted.weights.end());
   std::span<float> parameters = context_.parameters.all(), gradients = gradients_.all().first(parameters.size());
   auto update = [&](size_t first, size_t size) {
-    TraceScope scope(context_.trace, "update", "compute", &updateSeconds_);
+    TraceScope scope(context_.trace, "optimizer", "compute", &updateSeconds_);
     followStatistics(first, size, counted.rows);
     penalties_ += updater_.update(parameters, gradients, first, size) * static_cast<double>(sums_.rows);
   };
@@ -492,7 +499,7 @@ void TrainingLoop::followStatistics(size_t first, size_t size, int64_t rows) {
 }
 
 void TrainingLoop::averageParameters() {
-  TraceScope scope(context_.trace, "average parameters", "compute", &reductionSeconds_);
+  TraceScope scope(context_.trace, "average parameters", "compute", &averageSeconds_);
   local_.average(context_.parameters.all(), updater_.averages(), context_.communicator, timeout_);
 }
 
@@ -517,6 +524,7 @@ Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSu
 // Ranks go through their validation rows side by side, so that a rank with few of them never waits past its deadline.
 std::optional<Measures> TrainingLoop::evaluate(int64_t epoch) {
   if (totalValidationRows_ == 0) return std::nullopt;
+  TraceScope scope(context_.trace, "validation", "compute");
   const data::RowStore& rows = context_.validationRows;
   validationBatches_.startEpoch(
       std::make_unique<data::OrderedRows>(data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));

@@ -168,6 +168,8 @@ class TrainingLoop {
   double lossSeconds_ = 0;
   double updateSeconds_ = 0;
   double reductionSeconds_ = 0;  // waited for reductions
+  double averageSeconds_ = 0;    // averaged parameters
+  int64_t bytesSentBefore_ = 0;  // by the communicator, before it
 };
 
 }  // namespace bloomery::train

@@ -76,6 +76,7 @@ class NeuralNetClassifier(
         connectTimeout: float | None = None,
         stepTimeout: float | None = None,
         slotTimeout: float | None = None,
+        traceDir: str | None = None,
         verbose: int | None = None,
         checkpointPath: str | None = None,
         checkpointInterval: int | None = None,
@@ -256,6 +257,10 @@ class NeuralNetClassifier(
     def setSlotTimeout(self, value: float) -> Self:
         """Seconds to wait until numWorkers task slots are there."""
         return self.setParams(slotTimeout=value)
+
+    def setTraceDir(self, value: str) -> Self:
+        """A folder in which a fit leaves what its workers' threads did, as a Chrome trace."""
+        return self.setParams(traceDir=value)
 
     def setVerbose(self, value: int) -> Self:
         """0 is quiet, 1 shows progress on the driver's stderr."""

@@ -224,6 +224,13 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     slotTimeout: Param[float] = Param(
         _owner, "slotTimeout", "seconds to wait until numWorkers task slots are there", TypeConverters.toFloat
     )
+    traceDir: Param[str] = Param(
+        _owner,
+        "traceDir",
+        "a folder of any file system that Spark knows, in which a fit leaves what its workers' threads did, "
+        "layer by layer",
+        TypeConverters.toString,
+    )
     verbose: Param[int] = Param(
         _owner, "verbose", "0 is quiet, 1 shows progress on the driver's stderr", TypeConverters.toInt
     )
@@ -339,6 +346,10 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getSlotTimeout(self) -> float:
         """Seconds to wait until numWorkers task slots are there."""
         return self.getOrDefault(self.slotTimeout)
+
+    def getTraceDir(self) -> str:
+        """The folder of traces."""
+        return self.getOrDefault(self.traceDir)
 
     def getVerbose(self) -> int:
         """0 is quiet, 1 shows progress."""

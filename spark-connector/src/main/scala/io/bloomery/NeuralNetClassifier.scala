@@ -67,6 +67,7 @@ final class NeuralNetClassifier(override val uid: String)
   def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
   def setStepTimeout(value: Double): this.type = set(stepTimeout, value)
   def setSlotTimeout(value: Double): this.type = set(slotTimeout, value)
+  def setTraceDir(value: String): this.type = set(traceDir, value)
   def setVerbose(value: Int): this.type = set(verbose, value)
 
   override def fit(dataset: Dataset[_]): NeuralNetClassificationModel = {
@@ -75,7 +76,7 @@ final class NeuralNetClassifier(override val uid: String)
     val outcome = TrainJob.run(select(dataset), request)
     val seconds = (System.nanoTime() - started) / 1e9
     val summary =
-      TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input, outcome.events)
+      TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.timeline, outcome.input, outcome.events)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))
@@ -98,8 +99,13 @@ final class NeuralNetClassifier(override val uid: String)
     val task = TaskJson.training(this)
     val description = Engine.describe(task)
     val checkpoints = CheckpointParams.request(this)
-    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints)
-    WorkerMemory.check(dataset.sparkSession.sparkContext.getConf, description.memoryBytes, get(dataMemory), $(numWorkers))
+    val traces = TaskJson.traceDir(this)
+    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints, traces)
+    WorkerMemory.check(
+      dataset.sparkSession.sparkContext.getConf,
+      description.memoryBytes,
+      get(dataMemory),
+      $(numWorkers))
     TrainRequest(
       task,
       description.rowBytes,
@@ -109,7 +115,8 @@ final class NeuralNetClassifier(override val uid: String)
       $(slotTimeout),
       $(verbose),
       checkpoints,
-      $(maxRestarts))
+      $(maxRestarts),
+      traces)
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */

@@ -147,6 +147,11 @@ trait NeuralNetParams
   final val slotTimeout: DoubleParam =
     new DoubleParam(this, "slotTimeout", "seconds to wait until numWorkers task slots are there")
 
+  final val traceDir: Param[String] = new Param[String](
+    this,
+    "traceDir",
+    "a folder of any file system that Spark knows, in which a fit leaves what its workers' threads did, layer by layer")
+
   final val verbose: IntParam =
     new IntParam(this, "verbose", "0 is quiet, 1 shows progress on the driver's stderr")
 
@@ -186,5 +191,6 @@ trait NeuralNetParams
   final def getConnectTimeout: Double = $(connectTimeout)
   final def getStepTimeout: Double = $(stepTimeout)
   final def getSlotTimeout: Double = $(slotTimeout)
+  final def getTraceDir: String = $(traceDir)
   final def getVerbose: Int = $(verbose)
 }

@@ -29,16 +29,14 @@ final case class TrainRequest(
     slotTimeout: Double,
     verbose: Int,
     checkpoints: Option[CheckpointRequest] = None,
-    maxRestarts: Int = 0)
+    maxRestarts: Int = 0,
+    traceDir: Option[String] = None)
 
-/**
- * The weights as safetensors, the epochs of each worker as JSON, each worker's last spans as JSON, and which way
- * the rows came.
- */
+/** The weights as safetensors, the epochs of each worker as JSON, what its threads did, and which way the rows came. */
 final case class TrainOutcome(
     weights: Array[Byte],
     workerHistory: Seq[Seq[String]],
-    trace: Map[Int, Seq[String]],
+    timeline: Timeline,
     input: String = "",
     events: Seq[FitEvent] = Seq.empty)
 
@@ -54,13 +52,19 @@ object TrainJob extends Logging {
   private val PollInterval = 100.millis
 
   /** Refuses what can never run, before any job. */
-  def check(session: SparkSession, numWorkers: Int, checkpoints: Option[CheckpointRequest]): Unit = {
+  def check(
+      session: SparkSession,
+      numWorkers: Int,
+      checkpoints: Option[CheckpointRequest],
+      traceDir: Option[String] = None): Unit = {
     Slots.check(session.sparkContext.conf, numWorkers)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
+    traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
   }
 
   /** Trains on the columns of `data`, which are the task's columns. */
   def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
+    val started = ControlChannel.micros()
     val classicData = dealt(data, request).asInstanceOf[classic.Dataset[Row]]
     val context = classicData.sparkSession.sparkContext
     val line = Option.when(request.verbose > 0)(ProgressLine.onStderr(context))
@@ -74,7 +78,7 @@ object TrainJob extends Logging {
       val workers = workersOf(input, classicData, request)
       Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) { checkpoints =>
         checkpoints.prepare()
-        Using.resource(new ExecutorWatch(context, events.add)) { _ =>
+        val trained = Using.resource(new ExecutorWatch(context, events.add)) { _ =>
           jobs(0, checkpoints, request, events) { restart =>
             Slots.await(context, request.numWorkers, request.slotTimeout, say)
             val channel = new ControlChannel(
@@ -88,14 +92,24 @@ object TrainJob extends Logging {
                 request.numWorkers,
                 request.connectTimeout,
                 registered.name,
-                checkpoints.target(restart))
-              outcome(channel, submit(workers, spec), events)
+                checkpoints.target(restart),
+                request.traceDir.isDefined)
+              outcome(channel, submit(workers, spec), events, started)
             }
           }
-        }.copy(input = input.text, events = events.all)
+        }
+        request.traceDir.foreach(leaveTrace(classicData.sparkSession, _, trained.timeline, events))
+        trained.copy(input = input.text, events = events.all)
       }
     }
   }
+
+  /** A model that is trained is worth more than its trace: what goes wrong here is only told. */
+  private def leaveTrace(session: SparkSession, path: String, timeline: Timeline, events: FitEvents): Unit =
+    Try(new TraceFolder(path, hadoopConf(session)).write(timeline)) match {
+      case Success(file) => logInfo(s"Trace of the fit: $file")
+      case Failure(error) => events.add(s"The trace could not be written to traceDir: $path, ${error.getMessage}")
+    }
 
   /** The rows as workers get them. */
   private[bloomery] def dealt(data: DataFrame, request: TrainRequest): DataFrame =
@@ -148,18 +162,19 @@ object TrainJob extends Logging {
   private def outcome(
       channel: ControlChannel,
       job: FutureAction[Seq[Array[Byte]]],
-      events: FitEvents): TrainOutcome = {
+      events: FitEvents,
+      startedMicros: Long): TrainOutcome = {
     val results =
       try {
         await(channel, job, events, failedAt = None, told = 0)
           .map(Utils.deserialize[TaskResult](_, getClass.getClassLoader))
       } catch { case error: SparkException => throw firstCause(channel, error) }
     val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
-    val trace = results.collect { case TaskResult.Trained(rank, _, spans) => rank -> spans }.toMap
+    val traces = results.collect { case TaskResult.Trained(rank, _, trace) => rank -> trace }
     val histories = results.collect { case TaskResult.Trained(rank, history, _) => rank -> history }.sortBy(_._1)
     histories.headOption match {
       case Some((0, _)) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
-        TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), trace)
+        TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), new Timeline(startedMicros, traces))
       case _ => throw firstCause(channel, new InternalError("Training ended without a result"))
     }
   }

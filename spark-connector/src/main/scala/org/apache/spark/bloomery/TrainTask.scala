@@ -17,7 +17,8 @@ private[bloomery] final case class TrainSpec(
     numWorkers: Int,
     connectTimeout: Double,
     channel: String,
-    checkpoints: Option[CheckpointTarget])
+    checkpoints: Option[CheckpointTarget],
+    traced: Boolean = false)
 
 /**
  * The life of one worker on its task thread: open, meet the others, feed rows, watch until the
@@ -73,7 +74,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
             spec.connectTimeout.seconds,
             () => context.killTaskIfInterrupted())
           trainer.connect(addresses)
-          val reporter = new Reporter(trainer, client)
+          val reporter = new Reporter(trainer, client, TrainTask.host, spec.traced)
           rows.into(trainer, context, reporter)
           trainer.finishIngest()
           while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
@@ -83,7 +84,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
             Thread.sleep(TrainTask.WriteMillis)
           }
           val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
-          Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace)) ++ weights
+          Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace())) ++ weights
         }
       }
     }

@@ -67,8 +67,6 @@ final class NeuralNetClassifier(override val uid: String)
   def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
   def setStepTimeout(value: Double): this.type = set(stepTimeout, value)
   def setSlotTimeout(value: Double): this.type = set(slotTimeout, value)
-  def setTraceDir(value: String): this.type = set(traceDir, value)
-  def setVerbose(value: Int): this.type = set(verbose, value)
 
   override def fit(dataset: Dataset[_]): NeuralNetClassificationModel = {
     val started = System.nanoTime()
@@ -116,6 +114,8 @@ final class NeuralNetClassifier(override val uid: String)
       $(verbose),
       checkpoints,
       $(maxRestarts),
+      uid,
+      get(tensorboardDir).map(_.trim).filter(_.nonEmpty),
       traces)
   }
 

@@ -2,14 +2,28 @@
 
 namespace bloomery {
 
-void Trace::record(const char* name, const char* thread, Clock::time_point start, Clock::time_point end) {
-  auto micros = [](Clock::duration d) { return std::chrono::duration_cast<std::chrono::microseconds>(d).count(); };
+namespace {
+
+int64_t micros(Trace::Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+}
+
+}  // namespace
+
+std::string TraceSpan::title() const {
+  return number == kNoNumber ? std::string(name) : std::string(name) + " " + std::to_string(number);
+}
+
+int64_t Trace::originMicros() const { return micros(origin_.time_since_epoch()); }
+
+void Trace::record(const char* name, const char* thread, Clock::time_point start, Clock::time_point end,
+                   int64_t number) {
   std::lock_guard lock(mutex_);
   if (count_ == ring_.size()) {
     first_ = (first_ + 1) % ring_.size();
     --count_;
   }
-  ring_[(first_ + count_) % ring_.size()] = {name, thread, micros(start - origin_), micros(end - start)};
+  ring_[(first_ + count_) % ring_.size()] = {name, thread, micros(start - origin_), micros(end - start), number};
   ++count_;
 }
 

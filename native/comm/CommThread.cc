@@ -64,7 +64,8 @@ void CommThread::State::run() {
     double spent = 0;
     if (!useless) {
       try {
-        TraceScope scope(trace, "allreduce", "comm", &spent);
+        int64_t number = job.purpose.count == 0 ? kNoNumber : static_cast<int64_t>(job.purpose.number);
+        TraceScope scope(trace, "bucket", "comm", &spent, number);
         job.run(communicator);
       } catch (...) {
         failure = std::current_exception();

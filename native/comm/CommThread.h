@@ -27,7 +27,7 @@ class CommThread {
 
   // Sums `values` over all ranks; they must stay untouched till they are waited for. Allocates nothing, and does
   // nothing at all where there is one rank. The ticket is for `wait`.
-  // purpose: for messages.
+  // purpose: for messages and the trace.
   uint64_t submit(std::span<float> values, Purpose purpose = {});
   uint64_t submit(Reduction& reduction, Purpose purpose = {});
   void setTimeout(Timeout timeout);

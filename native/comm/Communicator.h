@@ -34,6 +34,10 @@ class Communicator {
   virtual std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) = 0;
 
+  // Of the values and their sums that this rank has sent to others so far, without what the transport adds; while no
+  // call is under way.
+  virtual int64_t bytesSent() const { return 0; }
+
   // Makes calls under way and later ones fail at once: here with Cancelled, at the peers with PeerLost.
   virtual void abort() = 0;
 

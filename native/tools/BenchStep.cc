@@ -1,23 +1,27 @@
 // Times training steps of a network on made-up rows: batch from the prefetcher, forward, loss, backward, optimizer,
 // as the training loop runs them; or inference on one assembled batch; or, as a yardstick, the network's heavy oneDNN
 // primitives alone. Reads lines "run SECONDS" and answers each with a line of JSON, so that whoever compares can
-// alternate with a peer; "peak SECONDS" tells what the processor can do at most.
+// alternate with a peer; "peak SECONDS" tells what the processor can do at most. Several workers are processes that
+// train together over TCP, or at the same time without knowing of each other.
 #include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 
 #include "base/Error.h"
 #include "base/JsonValue.h"
 #include "base/Random.h"
+#include "comm/gloo/GlooConnector.h"
 #include "comm/local/LocalGroup.h"
 #include "data/Batcher.h"
 #include "nn/Softmax.h"
 #include "nn/dnnl/PrimitiveTimes.h"
 #include "tools/Machine.h"
 #include "tools/ProfileTable.h"
+#include "tools/RankProcesses.h"
 #include "train/ComputeThreads.h"
 #include "train/TrainingLoop.h"
 
@@ -34,12 +38,14 @@ struct Options {
   std::string loss = "\"categorical_crossentropy\"";
   int64_t batch = 96;
   int threads = 1;
+  int workers = 1;
+  bool apart = false;
   bool profile = false, inference = false, primitives = false;
 };
 
 constexpr const char* kUsage =
     "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON]\n"
-    "    [--inference] [--primitives] [--profile]\n"
+    "    [--workers 1] [--apart] [--inference] [--primitives] [--profile]\n"
     "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}; \"peak SECONDS\"\n"
     "measures multiply-adds of the processor.\n";
 
@@ -48,6 +54,7 @@ Options parse(int count, char** words) {
   for (int i = 1; i < count; i += 2) {
     std::string name = words[i];
     bool* flag = name == "--profile"      ? &options.profile
+                 : name == "--apart"      ? &options.apart
                  : name == "--inference"  ? &options.inference
                  : name == "--primitives" ? &options.primitives
                                           : nullptr;
@@ -72,6 +79,8 @@ Options parse(int count, char** words) {
       options.batch = std::stoll(value);
     } else if (name == "--threads") {
       options.threads = std::stoi(value);
+    } else if (name == "--workers") {
+      options.workers = std::stoi(value);
     } else {
       throw bloomery::UserError(bloomery::message("Unknown option: ", name));
     }
@@ -137,21 +146,37 @@ class TimedRows : public bloomery::data::StepRows {
   int64_t position_ = 0;
 };
 
+// What one worker measured, the samples of all that train with it.
+struct Measured {
+  double samplesPerSecond = 0;
+  double secondsPerStep = 0;
+  double exposedShare = 0;  // of the time, waiting for the other workers' gradients
+};
+
 class Bench {
  public:
   virtual ~Bench() = default;
-  virtual double samplesPerSecond(double seconds) = 0;
+  virtual Measured run(double seconds) = 0;
 };
+
+constexpr bloomery::comm::Timeout kTimeout{120'000};
+
+std::unique_ptr<bloomery::comm::Communicator> connect(bloomery::tools::RankProcesses& workers, bool apart) {
+  if (apart || workers.size() == 1) return std::move(bloomery::comm::makeLocalGroup(1)[0]);
+  bloomery::comm::GlooConnector connector(workers.rank(), workers.size(), "127.0.0.1", kTimeout);
+  return connector.connect(workers.gather(connector.address()), bloomery::Cancellation());
+}
 
 class StepBench final : public Bench {
  public:
   // profile: to be filled, or null.
-  StepBench(const TaskSpec& task, bloomery::train::StepProfile* profile)
+  StepBench(const TaskSpec& task, std::unique_ptr<bloomery::comm::Communicator> communicator,
+            bloomery::train::StepProfile* profile)
       : task_(task),
         parameters_(task_.graph.parameters().layout()),
         rows_(task_.rowFormat()),
         none_(task_.rowFormat()),
-        communicator_(std::move(bloomery::comm::makeLocalGroup(1)[0])),
+        communicator_(std::move(communicator)),
         loop_({task_, parameters_, rows_, none_, *communicator_, cancellation_, progress_, trace_,
                [this](int64_t) { return std::make_unique<TimedRows>(task_.training.batchSize, seconds_); }, profile}) {
     task_.graph.parameters().initialize(0, parameters_);
@@ -160,12 +185,14 @@ class StepBench final : public Bench {
     none_.finish();
   }
 
-  double samplesPerSecond(double seconds) override {
+  Measured run(double seconds) override {
     seconds_ = seconds;
     loop_.run();
     auto news = progress_.poll(std::chrono::milliseconds(0), log_, trace_);
     const auto& epoch = news.at("history").back();
-    return epoch.at("samples").get<double>() / epoch.at("seconds").get<double>();
+    double passed = epoch.at("seconds").get<double>();
+    return {epoch.at("samples").get<double>() / passed, passed / epoch.at("steps").get<double>(),
+            epoch.at("exposedAllreduceSeconds").get<double>() / passed};
   }
 
  private:
@@ -214,8 +241,8 @@ class InferenceBench final : public Bench {
     }
   }
 
-  double samplesPerSecond(double seconds) override {
-    return perSecond(batch_.capacity, seconds, [this] {
+  Measured run(double seconds) override {
+    double samplesPerSecond = perSecond(batch_.capacity, seconds, [this] {
       plan_->forward({batch_.inputs, {}, batch_.capacity, 0}, bloomery::nn::Mode::kInference);
       for (size_t i = 0; i < outputs_.size(); ++i) {
         int64_t width = outputs_[i].shape.numElements(), last = outputs_[i].shape.extents().back();
@@ -223,6 +250,7 @@ class InferenceBench final : public Bench {
                                 predictions_.data());
       }
     });
+    return {samplesPerSecond, static_cast<double>(batch_.capacity) / samplesPerSecond, 0};
   }
 
  private:
@@ -239,9 +267,9 @@ class PrimitiveBench final : public Bench {
   PrimitiveBench(const TaskSpec& task, bool inference)
       : batchSize_(task.training.batchSize), times_(task.graph, batchSize_, !inference) {}
 
-  double samplesPerSecond(double seconds) override {
+  Measured run(double seconds) override {
     perSecond(batchSize_, seconds, [this] { times_.measure(); });
-    return static_cast<double>(batchSize_) / times_.seconds();
+    return {static_cast<double>(batchSize_) / times_.seconds(), times_.seconds(), 0};
   }
 
  private:
@@ -249,10 +277,70 @@ class PrimitiveBench final : public Bench {
   bloomery::nn::PrimitiveTimes times_;
 };
 
-std::unique_ptr<Bench> makeBench(const Options& options, const TaskSpec& task, bloomery::train::StepProfile& profile) {
+std::unique_ptr<Bench> makeBench(const Options& options, const TaskSpec& task, bloomery::tools::RankProcesses& workers,
+                                 bloomery::train::StepProfile& profile) {
   if (options.primitives) return std::make_unique<PrimitiveBench>(task, options.inference);
   if (options.inference) return std::make_unique<InferenceBench>(task, options.profile ? &profile.plan : nullptr);
-  return std::make_unique<StepBench>(task, options.profile ? &profile : nullptr);
+  return std::make_unique<StepBench>(task, connect(workers, options.apart), options.profile ? &profile : nullptr);
+}
+
+TaskSpec taskOf(const Options& options, int rank) {
+  int size = options.apart ? 1 : options.workers;
+  return TaskSpec::parse(
+      bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
+                        ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch,
+                        "}, \"worker\": {\"rank\": ", options.apart ? 0 : rank, ", \"size\": ", size, "}}"));
+}
+
+// Workers that train together count the same samples; those apart have each their own.
+Measured ofAll(const Options& options, const std::vector<std::string>& parts) {
+  Measured all;
+  for (const std::string& text : parts) {
+    bloomery::Json part = bloomery::Json::parse(text);
+    double share = 1.0 / static_cast<double>(parts.size());
+    all.samplesPerSecond += part.at(0).get<double>() * (options.apart ? 1 : share);
+    all.secondsPerStep += part.at(1).get<double>() * share;
+    all.exposedShare += part.at(2).get<double>() * share;
+  }
+  return all;
+}
+
+// The first worker reads and answers for all.
+std::optional<std::string> nextLine(bloomery::tools::RankProcesses& workers) {
+  std::string line;
+  if (workers.rank() == 0) std::getline(std::cin, line);
+  line = workers.fromFirst(line);
+  return line.empty() ? std::nullopt : std::optional(line);
+}
+
+void answerLines(const Options& options) {
+  bloomery::tools::RankProcesses workers(options.workers);
+  bloomery::train::setComputeThreads(options.threads);
+  bloomery::train::treatTinyNumbersAsZero();
+  bloomery::train::StepProfile profile;
+  TaskSpec task = taskOf(options, workers.rank());
+  std::unique_ptr<Bench> bench = makeBench(options, task, workers, profile);
+  while (auto line = nextLine(workers)) {
+    std::istringstream words(*line);
+    std::string word;
+    double seconds = 0;
+    words >> word >> seconds;
+    bloomery::Json answer;
+    if (word == "peak") {
+      answer = {{"gigaflops", bloomery::tools::peakGigaflops(options.threads, seconds)}};
+    } else {
+      Measured own = bench->run(seconds);
+      bloomery::Json part = {own.samplesPerSecond, own.secondsPerStep, own.exposedShare};
+      Measured all = ofAll(options, workers.gather(part.dump()));
+      answer = {{"samplesPerSecond", all.samplesPerSecond},
+                {"secondsPerStep", all.secondsPerStep},
+                {"exposedShare", all.exposedShare},
+                {"flopsPerSample", task.graph.flopsPerSample()},
+                {"peakBytes", bloomery::tools::peakMemoryBytes()}};
+    }
+    if (workers.rank() == 0) std::cout << answer.dump() << std::endl;
+  }
+  if (options.profile && workers.rank() == 0) std::cout << bloomery::tools::profileTable(profile, options.batch);
 }
 
 }  // namespace
@@ -263,29 +351,7 @@ int main(int count, char** words) {
     return 0;
   }
   try {
-    Options options = parse(count, words);
-    bloomery::train::setComputeThreads(options.threads);
-    bloomery::train::treatTinyNumbersAsZero();
-    std::string text =
-        bloomery::message("{\"network\": ", options.network, ", \"training\": {\"optimizer\": ", options.optimizer,
-                          ", \"loss\": ", options.loss, ", \"batchSize\": ", options.batch, "}}");
-    bloomery::train::StepProfile profile;
-    TaskSpec task = TaskSpec::parse(text);
-    std::unique_ptr<Bench> bench = makeBench(options, task, profile);
-    std::string word;
-    double seconds = 0;
-    while (std::cin >> word >> seconds) {
-      bloomery::Json answer;
-      if (word == "peak") {
-        answer = {{"gigaflops", bloomery::tools::peakGigaflops(options.threads, seconds)}};
-      } else {
-        answer = {{"samplesPerSecond", bench->samplesPerSecond(seconds)},
-                  {"flopsPerSample", task.graph.flopsPerSample()},
-                  {"peakBytes", bloomery::tools::peakMemoryBytes()}};
-      }
-      std::cout << answer.dump() << std::endl;
-    }
-    if (options.profile) std::cout << bloomery::tools::profileTable(profile, options.batch);
+    answerLines(parse(count, words));
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n" << kUsage;

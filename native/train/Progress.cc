@@ -39,12 +39,14 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["computeSeconds"] = record.computeSeconds;
   json["allreduceSeconds"] = record.allreduceSeconds;
   json["exposedAllreduceSeconds"] = record.exposedAllreduceSeconds;
+  json["hiddenAllreduceSeconds"] = record.hiddenAllreduceSeconds;
+  json["bytesSent"] = record.bytesSent;
   json["reducedAgain"] = record.reducedAgain;
   return json;
 }
 
 Json toJson(const TraceSpan& span) {
-  return {{"name", span.name},
+  return {{"name", span.title()},
           {"thread", span.thread},
           {"startMicros", span.startMicros},
           {"durationMicros", span.durationMicros}};
@@ -147,7 +149,8 @@ Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
           {"ownSteps", own_.steps},
           {"history", history},
           {"log", log.drain()},
-          {"trace", spans}};
+          {"trace", spans},
+          {"traceOriginMicros", trace.originMicros()}};
 }
 
 }  // namespace bloomery::train

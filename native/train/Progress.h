@@ -39,6 +39,8 @@ struct EpochRecord {
   double computeSeconds = 0;
   double allreduceSeconds = 0;         // gradients were on their way
   double exposedAllreduceSeconds = 0;  // and the compute thread waited for them
+  double hiddenAllreduceSeconds = 0;   // and it did not
+  int64_t bytesSent = 0;               // to other workers
   int64_t reducedAgain = 0;  // messages of 16 bits whose sum was not finite, and that were added up again as floats
 };
 

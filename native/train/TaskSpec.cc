@@ -215,6 +215,7 @@ WorkerSpec WorkerSpec::fromJson(const Json& json) {
   spec.device = reader.text("device", spec.device);
   spec.connectTimeout = positive(reader.number("connectTimeout", spec.connectTimeout), "connectTimeout");
   spec.stepTimeout = positive(reader.number("stepTimeout", spec.stepTimeout), "stepTimeout");
+  spec.traceLayers = reader.boolean("traceLayers", spec.traceLayers);
   reader.finish();
   if (rank < 0 || rank >= spec.size) {
     throw UserError(message("Rank out of range: ", rank, ", workers: ", spec.size));

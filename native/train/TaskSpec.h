@@ -50,6 +50,7 @@ struct WorkerSpec {
   std::string device = nn::kDefaultDevice;
   double connectTimeout = 60;  // seconds
   double stepTimeout = 60;     // seconds
+  bool traceLayers = false;    // the trace has a span for each layer of each step
 
   static WorkerSpec fromJson(const Json& json);
   const nn::Device& computing() const { return nn::deviceNamed(device); }

@@ -41,6 +41,10 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
     checkpoint::readSafetensors(initialWeights, layout_, parameters_);
   }
   const WorkerSpec& worker = task_.worker;
+  if (worker.traceLayers) {
+    traced_.tracesLayers = true;
+    profile_ = &traced_;
+  }
   if (worker.size > 1) {
     connector_ =
         std::make_unique<comm::GlooConnector>(worker.rank, worker.size, worker.host, toTimeout(worker.connectTimeout));
@@ -121,7 +125,9 @@ void Trainer::ingestSchema(void* arrowSchema) {
 }
 
 void Trainer::ingest(void* arrowArray, int partition, int64_t firstRow) {
-  std::chrono::duration<double> reading = Trace::Clock::now() - lastIngest_;
+  auto came = Trace::Clock::now();
+  trace_.record("read", "ingest", lastIngest_, came);
+  std::chrono::duration<double> reading = came - lastIngest_;
   double converting = 0;
   {
     TraceScope scope(trace_, "ingest", "ingest", &converting);

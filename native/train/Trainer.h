@@ -71,6 +71,7 @@ class Trainer {
   Checkpoints checkpoints_;
   Trace::Clock::time_point lastIngest_ = Trace::Clock::now();  // for the ingesting thread
   bool restored_;                                              // began with weights that were given
+  StepProfile traced_;                                         // the names of its layers live as long as the trace
   StepProfile* profile_ = nullptr;
   std::unique_ptr<comm::GlooConnector> connector_;
   std::unique_ptr<comm::Communicator> communicator_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/Error.h"
 #include "base/Random.h"
@@ -235,7 +236,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   ownTime_ = {};
   for (; header_.rows > 0; std::swap(header_, next_)) {
     auto stepStart = Clock::now();
-    double waitedBefore = reductionSeconds_ + reducer_.seconds();
+    double waitedBefore = reductionSeconds_ + averageSeconds_ + reducer_.seconds();
     context_.cancellation.throwIfCancelled();
     sums_.clear();
     if (passes_ > 1) earlierPasses(epoch);
@@ -254,7 +255,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
     addPenalty(soFar_);
     double took = secondsSince(stepStart);
     deadline_.stepTook(took);
-    ownTime_.add(took - (reductionSeconds_ + reducer_.seconds() - waitedBefore));
+    ownTime_.add(took - (reductionSeconds_ + averageSeconds_ + reducer_.seconds() - waitedBefore));
     context_.progress.stepDone(epoch, steps, totals_.rows, soFar_, secondsSince(start), ownTime_);
     if (next_.checkpoint > 0) checkpointer_.saveInEpoch(state_, positionAt(epoch, steps, secondsSince(start)));
     if (next_.notReady > 0 || !headerRides_) exchangeHeaders(next_);
@@ -276,6 +277,9 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   warnOfConstantOutputs(metricSums_, "training", epoch);
   std::optional<Measures> validation = evaluate(epoch);
   updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
+  double allreduceSeconds = comm_.takeSeconds() + averageSeconds_;
+  double exposedSeconds = std::min(reductionSeconds_ + averageSeconds_, allreduceSeconds);
+  int64_t bytesSent = context_.communicator.bytesSent();
   EpochRecord record{.epoch = epoch,
                      .training = training,
                      .validation = validation,
@@ -290,11 +294,13 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .waitSeconds = times.waitSeconds,
                      .assembleSeconds = times.assembleSeconds,
                      .computeSeconds = gradientSeconds_ + updateSeconds_,
-                     .allreduceSeconds = comm_.takeSeconds(),
-                     .exposedAllreduceSeconds = reductionSeconds_,
+                     .allreduceSeconds = allreduceSeconds,
+                     .exposedAllreduceSeconds = exposedSeconds,
+                     .hiddenAllreduceSeconds = allreduceSeconds - exposedSeconds,
+                     .bytesSent = bytesSent - std::exchange(bytesSentBefore_, bytesSent),
                      .reducedAgain = bucketer_.takeRepeats()};
   addToProfile(record);
-  gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = 0;
+  gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = averageSeconds_ = 0;
   ownRows_ = 0;
   context_.progress.epochDone(std::move(record));
   totals_.clear();
@@ -357,7 +363,8 @@ void TrainingLoop::allowFor(double seconds) {
 }
 
 void TrainingLoop::awaitBucket(size_t bucket) {
-  TraceScope scope(context_.trace, "wait for allreduce", "compute", &reductionSeconds_);
+  TraceScope scope(context_.trace, "wait for bucket", "compute", &reductionSeconds_,
+                   static_cast<int64_t>(bucket + 1));
   bucketer_.await(bucket);
 }
 
@@ -367,7 +374,7 @@ void TrainingLoop::addToProfile(const EpochRecord& epoch) {
   profile.steps += epoch.steps;
   profile.lossSeconds += lossSeconds_;
   profile.updateSeconds += updateSeconds_;
-  profile.allreduceSeconds += reductionSeconds_;
+  profile.allreduceSeconds += reductionSeconds_ + averageSeconds_;
   profile.waitSeconds += epoch.waitSeconds;
   profile.seconds += epoch.seconds;
 }
@@ -391,6 +398,7 @@ const StepHeader& TrainingLoop::divisor(const data::Batch* batch) {
 // Before an epoch's first step, which no step announced, and when a worker could not tell in time.
 void TrainingLoop::exchangeHeaders(StepHeader& header) {
   auto what = purpose("step headers");
+  TraceScope scope(context_.trace, "exchange headers", "compute");
   do {
     context_.cancellation.throwIfCancelled();
     describe(nextBatch(), header);
@@ -490,7 +498,7 @@ void TrainingLoop::updateParameters(int64_t epoch, int64_t step) {
   double weight = *std::max_element(counted.weights.begin(), counted.weights.end());
   std::span<float> parameters = context_.parameters.all(), gradients = gradients_.all().first(parameters.size());
   auto update = [&](size_t first, size_t size) {
-    TraceScope scope(context_.trace, "update", "compute", &updateSeconds_);
+    TraceScope scope(context_.trace, "optimizer", "compute", &updateSeconds_);
     followStatistics(first, size, counted.rows);
     penalties_ += updater_.update(parameters, gradients, first, size) * static_cast<double>(sums_.rows);
   };
@@ -524,7 +532,7 @@ void TrainingLoop::followStatistics(size_t first, size_t size, int64_t rows) {
 }
 
 void TrainingLoop::averageParameters() {
-  TraceScope scope(context_.trace, "average parameters", "compute", &reductionSeconds_);
+  TraceScope scope(context_.trace, "average parameters", "compute", &averageSeconds_);
   auto what = purpose("parameters");
   local_.average(context_.parameters.all(), updater_.averages(), context_.communicator, timeout());
 }
@@ -553,6 +561,7 @@ Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSu
 std::optional<Measures> TrainingLoop::evaluate(int64_t epoch) {
   if (totalValidationRows_ == 0) return std::nullopt;
   auto what = purpose("validation");
+  TraceScope scope(context_.trace, "validation", "compute");
   const data::RowStore& rows = context_.validationRows;
   validationBatches_.startEpoch(
       std::make_unique<data::OrderedRows>(data::Order(rows.numRows(), rows.rowsPerBlock(), 0, 0, false), batchSize_));

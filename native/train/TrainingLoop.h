@@ -177,6 +177,8 @@ class TrainingLoop {
   double updateSeconds_ = 0;
   double reductionSeconds_ = 0;  // waited for reductions
   OwnTime ownTime_;
+  double averageSeconds_ = 0;    // averaged parameters
+  int64_t bytesSentBefore_ = 0;  // by the communicator, before it
 };
 
 }  // namespace bloomery::train

@@ -7,5 +7,6 @@ VISIBLE const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 VISIBLE const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 VISIBLE const char* __tsan_default_options() { return "allocator_may_return_null=1:print_suppressions=0"; }
 
-// Gloo is not compiled for ThreadSanitizer, which therefore does not see how its reference counts order things.
-VISIBLE const char* __tsan_default_suppressions() { return "race:gloo::\n"; }
+// Gloo and Arrow are not compiled for ThreadSanitizer, which therefore does not see how their reference counts order
+// things: with Arrow, the last use of a buffer and its being freed.
+VISIBLE const char* __tsan_default_suppressions() { return "race:gloo::\nrace:arrow::BaseMemoryPoolImpl\n"; }

@@ -145,6 +145,19 @@ def test_fit_learns_and_reports_each_epoch(spark, model):
     assert model.summary.totalSeconds > 0
 
 
+def test_trace_dir_gets_a_timeline_and_the_summary_what_was_sent(spark, blobs, tmp_path):
+    summary = classifier(epochs=2, traceDir=str(tmp_path)).fit(blobs).summary
+    (file,) = tmp_path.glob("trace-*.json")
+    events = json.loads(file.read_text())["traceEvents"]
+    assert {event["pid"] for event in events if event["name"] == "dense backward"} == {0, 1}
+    assert {event["pid"] for event in events if event["name"] == "bucket 1"} == {0, 1}
+    assert json.loads(summary.trace)["traceEvents"] == events
+    for epoch in (epoch for worker in summary.workerHistory for epoch in worker):
+        assert epoch["bytesSent"] > 0
+        parts = epoch["exposedAllreduceSeconds"] + epoch["hiddenAllreduceSeconds"]
+        assert parts == pytest.approx(epoch["allreduceSeconds"])
+
+
 def test_fit_takes_a_network_that_is_a_graph(spark, blobs):
     x = L.Input(4)
     shared = L.Dense(8, "relu", name="shared")

@@ -23,6 +23,7 @@ class GlooCommunicator : public Communicator {
   void allreduceHalves(std::span<uint16_t> values, HalfFormat format, Timeout timeout) override;
   std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) override;
   void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) override;
+  int64_t bytesSent() const override { return mesh_->bytesSent(); }
   void abort() override { mesh_->abort(); }
 
  private:

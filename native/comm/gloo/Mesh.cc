@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -48,6 +49,7 @@ class MeshBuffer : public tcp::UnboundBuffer {
   }
   void send(int target, uint64_t slot, size_t offset, size_t bytes) override {
     target_ = target;
+    mesh_.bytesSent_ += static_cast<int64_t>(std::min(bytes, size - offset));
     tcp::UnboundBuffer::send(target, slot, offset, bytes);
   }
 

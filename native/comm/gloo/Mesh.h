@@ -67,6 +67,8 @@ class Mesh : public gloo::transport::tcp::Context {
   // Fails the waits of all buffers. Takes no pair's mutex, so that the transport's thread may call it.
   void wakeAll(std::exception_ptr reason);
 
+  int64_t bytesSent() const { return bytesSent_; }
+
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data, size_t bytes) override;
 
  private:
@@ -76,6 +78,7 @@ class Mesh : public gloo::transport::tcp::Context {
 
   Clock::time_point deadline_ = Clock::time_point::max();
   std::atomic<bool> aborted_ = false;
+  std::atomic<int64_t> bytesSent_ = 0;
   mutable std::mutex lossMutex_;
   std::optional<Loss> loss_;
   std::mutex buffersMutex_;  // taken before a buffer's own

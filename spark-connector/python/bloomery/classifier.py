@@ -79,6 +79,7 @@ class NeuralNetClassifier(
         slotTimeout: float | None = None,
         verbose: int | None = None,
         tensorboardDir: str | None = None,
+        traceDir: str | None = None,
         checkpointPath: str | None = None,
         checkpointInterval: int | None = None,
         checkpointSteps: int | None = None,

@@ -27,6 +27,13 @@ class ProgressParams(Params):
         "a folder of any file system that Spark knows, in which each epoch's numbers are written for TensorBoard",
         TypeConverters.toString,
     )
+    traceDir: Param[str] = Param(
+        _owner,
+        "traceDir",
+        "a folder of any file system that Spark knows, in which a fit leaves what its workers' threads did, "
+        "layer by layer",
+        TypeConverters.toString,
+    )
 
     def setParams(self, **params: Any) -> Self:
         """Sets any params by name."""
@@ -40,6 +47,10 @@ class ProgressParams(Params):
         """The folder of the files for TensorBoard."""
         return self.getOrDefault(self.tensorboardDir)
 
+    def getTraceDir(self) -> str:
+        """The folder of traces."""
+        return self.getOrDefault(self.traceDir)
+
     def setVerbose(self, value: int) -> Self:
         """0 is quiet, 1 shows progress on the driver's stderr, and in a notebook as a bar."""
         return self.setParams(verbose=value)
@@ -47,3 +58,7 @@ class ProgressParams(Params):
     def setTensorboardDir(self, value: str) -> Self:
         """A folder of any file system that Spark knows, in which each epoch's numbers are written for TensorBoard."""
         return self.setParams(tensorboardDir=value)
+
+    def setTraceDir(self, value: str) -> Self:
+        """A folder of any file system that Spark knows, in which a fit leaves what its workers' threads did."""
+        return self.setParams(traceDir=value)

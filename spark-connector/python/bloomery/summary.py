@@ -23,7 +23,7 @@ class TrainingSummary:
 
     @property
     def workerHistory(self) -> list[list[dict[str, Any]]]:
-        """The same as each worker saw it, by rank: its rows and bytes, and where its time went."""
+        """The same as each worker saw it, by rank: its rows and bytes, where its time went and what it sent."""
         return [list(epochs) for epochs in self._json.get("workerEpochs", [])]
 
     @property
@@ -48,7 +48,10 @@ class TrainingSummary:
 
     @property
     def trace(self) -> str:
-        """What the workers' threads did last, as JSON for chrome://tracing or Perfetto; not saved with the model."""
+        """What the workers' threads did, by one clock, as JSON for chrome://tracing or Perfetto.
+
+        The last few thousand spans of each, or with traceDir what its file has; not saved with the model.
+        """
         return self._trace
 
     def to_json(self) -> str:

@@ -1,5 +1,5 @@
 """PyTorch's training step, or inference, on a network given as our JSON. Answers lines "run SECONDS" as competitor.py
-says."""
+says. Several workers are processes that train together by DistributedDataParallel over Gloo."""
 
 import argparse
 import itertools
@@ -8,6 +8,8 @@ import math
 import os
 import re
 import resource
+import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,10 +23,14 @@ parser.add_argument("--loss", required=True)
 parser.add_argument("--layout", choices=("nchw", "nhwc"), default="nchw")
 parser.add_argument("--compile", action="store_true")
 parser.add_argument("--inference", action="store_true")
+parser.add_argument("--workers", type=int, default=1)
+parser.add_argument("--rank", type=int, default=0)
+parser.add_argument("--port", type=int, default=0)
 options = parser.parse_args()
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
 
 import torch  # noqa: E402, the number of threads has to stand first
+import torch.distributed as dist  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -169,9 +175,53 @@ def loss_of(logits, target):
     return F.mse_loss(logits, target)
 
 
+class Workers:
+    """The first worker starts the others and tells them how many steps to take: all have to take as many."""
+
+    def __init__(self):
+        self.others, self.steps_per_second = [], 1.0
+        if options.workers == 1:
+            return
+        port = options.port
+        if options.rank == 0:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+            for rank in range(1, options.workers):
+                command = [sys.executable, *sys.argv, "--rank", str(rank), "--port", str(port)]
+                self.others.append(subprocess.Popen(command, stdin=subprocess.PIPE, text=True))
+        place = f"tcp://127.0.0.1:{port}"
+        dist.init_process_group("gloo", init_method=place, rank=options.rank, world_size=options.workers)
+
+    def wrap(self, model):
+        # Gradients in place in the buckets: the faster way.
+        together = nn.parallel.DistributedDataParallel
+        return model if options.workers == 1 else together(model, gradient_as_bucket_view=True)
+
+    def meet(self):
+        if options.workers > 1:
+            dist.barrier()
+
+    def steps(self, lines):
+        """For each line of the first worker, how many; as fast as those before."""
+        for line in lines:
+            word, number = line.split()
+            steps = int(number) if word == "steps" else max(2, round(float(number) * self.steps_per_second))
+            for other in self.others:
+                other.stdin.write(f"steps {steps}\n")
+                other.stdin.flush()
+            yield steps
+
+    def end(self):
+        for other in self.others:
+            other.stdin.close()
+            other.wait()
+
+
 def main():
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
+    workers = Workers()
     model = Network(json.loads(options.network.read_text()))
     layout = torch.channels_last if options.layout == "nhwc" else torch.contiguous_format
     model = model.to(memory_format=layout).train(not options.inference)
@@ -188,7 +238,7 @@ def main():
         elif options.loss == "mse":
             labels = torch.rand(options.batch, classes)
         batches.append((made, labels))
-    run = torch.compile(model) if options.compile else model
+    run = torch.compile(model) if options.compile else workers.wrap(model)
 
     def train(features, labels):
         optimizer.zero_grad(set_to_none=True)
@@ -202,22 +252,26 @@ def main():
 
     step = predict if options.inference else train
     mode = "compiled" if options.compile else "eager"
+    together = f", DDP with gloo, {options.workers} workers" if options.workers > 1 else ""
     settings = (
         f"torch {torch.__version__}, {mode}, {options.layout}, {options.optimizer}, "
-        f"{torch.get_num_threads()} threads, batches made before"
+        f"{torch.get_num_threads()} threads{together}, batches made before"
     )
     number = 0
-    for line in sys.stdin:
-        seconds = float(line.split()[1])
-        steps = 0
+    for steps in workers.steps(sys.stdin):
+        workers.meet()
         start = time.perf_counter()
-        while steps < 2 or time.perf_counter() - start < seconds:
+        for _ in range(steps):
             step(*batches[number % NUM_BATCHES])
             number += 1
-            steps += 1
-        speed = steps * options.batch / (time.perf_counter() - start)
+        workers.meet()
+        workers.steps_per_second = steps / (time.perf_counter() - start)
+        if options.rank > 0:
+            continue
+        speed = workers.steps_per_second * options.batch * options.workers
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         print(json.dumps({"samplesPerSecond": speed, "peakBytes": peak, "settings": settings}), flush=True)
+    workers.end()
 
 
 main()

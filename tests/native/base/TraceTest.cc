@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <thread>
 
 #include "base/AllocationCounter.h"
@@ -38,6 +39,33 @@ TEST(Trace, overwritesTheOldestAndNeverAllocates) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(spans[static_cast<size_t>(i)].durationMicros, 6 + i);
   trace.record("x", "y", now, now + microseconds(77));
   EXPECT_EQ(trace.drain().at(0).durationMicros, 77);
+}
+
+TEST(Trace, numbersTellSpansOfOneNameApart) {
+  Trace trace;
+  auto now = Trace::Clock::now();
+  trace.record("bucket", "comm", now, now, 0);
+  trace.record("backward", "compute", now, now);
+  {
+    TraceScope scope(trace, "bucket", "comm", nullptr, 12);
+  }
+  auto spans = trace.drain();
+  ASSERT_EQ(spans.size(), 3u);
+  EXPECT_EQ(spans[0].title(), "bucket 0");
+  EXPECT_EQ(spans[1].title(), "backward");
+  EXPECT_EQ(spans[2].title(), "bucket 12");
+}
+
+TEST(Trace, knowsItsBeginningByTheMachinesClock) {
+  Trace trace;
+  auto now = Trace::Clock::now();
+  trace.record("x", "y", now, now);
+  timespec monotonic;
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  int64_t micros = monotonic.tv_sec * 1'000'000 + monotonic.tv_nsec / 1000;
+  int64_t recorded = trace.originMicros() + trace.drain().at(0).startMicros;
+  EXPECT_LE(recorded, micros);
+  EXPECT_GT(recorded, micros - 1'000'000);
 }
 
 TEST(TraceScope, recordsItsLifeAndAddsTheSeconds) {

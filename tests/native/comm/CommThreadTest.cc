@@ -31,7 +31,7 @@ TEST(CommThread, reducesInTheOrderOfSubmission) {
     }
     auto spans = trace.drain();
     ASSERT_EQ(spans.size(), buckets.size());
-    EXPECT_STREQ(spans[0].name, "allreduce");
+    EXPECT_STREQ(spans[0].name, "bucket");
     EXPECT_STREQ(spans[0].thread, "comm");
     EXPECT_GT(thread.takeSeconds(), 0.0);
     EXPECT_EQ(thread.takeSeconds(), 0.0);

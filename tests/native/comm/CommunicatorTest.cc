@@ -99,6 +99,18 @@ TEST_P(CommunicatorTest, broadcastGivesTheRootsBytes) {
   }
 }
 
+TEST(GlooCommunicator, countsTheBytesThatItSends) {
+  auto ranks = connectOverLoopback(2);
+  int64_t before = ranks[0]->bytesSent();  // of the greeting
+  for (auto failure : failuresOf(ranks, [](auto& rank) {
+         std::vector<float> values(1000, 1.0f);
+         rank->allreduce(values, kPlenty);
+       })) {
+    EXPECT_EQ(failure, nullptr);
+  }
+  EXPECT_EQ(ranks[0]->bytesSent() - before, 4000);  // its half to the other, and the sums of that half
+}
+
 TEST_P(CommunicatorTest, manyOperationsInARowStayApart) {
   Communicators ranks = connect();
   onAllRanks(ranks, [&](Communicator& communicator) {

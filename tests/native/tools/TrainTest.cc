@@ -135,7 +135,7 @@ TEST_F(TrainTest, learnsAndLeavesHistoryWeightsProfileAndTrace) {
   }
   EXPECT_EQ(threads, (std::set<std::string>{"ingest", "compute", "prefetch"}));
   for (const char* name :
-       {"forward", "loss", "backward", "update", "assemble", "conv forward", "conv backward", "classes backward"}) {
+       {"forward", "loss", "backward", "optimizer", "assemble", "conv forward", "conv backward", "classes backward"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
 }

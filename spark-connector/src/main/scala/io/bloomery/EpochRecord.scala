@@ -8,8 +8,9 @@ import scala.jdk.CollectionConverters._
  * One finished epoch: what Keras's History keeps over all workers, and what one worker did: its rows,
  * their bytes, how many it had taken in when the epoch's first step began, and seconds in which it
  * read rows (upstream, or back from disk), converted and assembled them, waited for batches,
- * computed and reduced. Most of these overlap. Last comes how many messages of 16 bits
- * (gradientCompression) had to be reduced again in 32.
+ * computed and reduced. Most of these overlap: of the seconds in which gradients were on their way,
+ * computing waited for those that are exposed and hid the others. Last come the bytes that it sent to
+ * other workers, and how many messages of 16 bits (gradientCompression) had to be reduced again in 32.
  */
 final case class EpochRecord(
     epoch: Int,
@@ -31,6 +32,8 @@ final case class EpochRecord(
     computeSeconds: Double,
     allreduceSeconds: Double,
     exposedAllreduceSeconds: Double,
+    hiddenAllreduceSeconds: Double,
+    bytesSent: Long,
     reducedAgain: Long)
 
 object EpochRecord {
@@ -57,6 +60,8 @@ object EpochRecord {
       computeSeconds = node.path("computeSeconds").asDouble(),
       allreduceSeconds = node.path("allreduceSeconds").asDouble(),
       exposedAllreduceSeconds = node.path("exposedAllreduceSeconds").asDouble(),
+      hiddenAllreduceSeconds = node.path("hiddenAllreduceSeconds").asDouble(),
+      bytesSent = node.path("bytesSent").asLong(),
       reducedAgain = node.path("reducedAgain").asLong())
   }
 

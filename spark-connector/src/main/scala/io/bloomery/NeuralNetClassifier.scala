@@ -74,7 +74,7 @@ final class NeuralNetClassifier(override val uid: String)
     val outcome = TrainJob.run(select(dataset), request)
     val seconds = (System.nanoTime() - started) / 1e9
     val summary =
-      TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.trace, outcome.input, outcome.events)
+      TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.timeline, outcome.input, outcome.events)
     val model =
       new NeuralNetClassificationModel(uid, Network.fromJson($(network)), outcome.weights, summary)
     copyValues(model.setParent(this))
@@ -97,7 +97,8 @@ final class NeuralNetClassifier(override val uid: String)
     val task = TaskJson.training(this)
     val description = Engine.describe(task)
     val checkpoints = CheckpointParams.request(this)
-    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints)
+    val traces = TaskJson.traceDir(this)
+    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints, traces)
     WorkerMemory.check(
       dataset.sparkSession.sparkContext.getConf,
       description.memoryBytes,
@@ -114,7 +115,8 @@ final class NeuralNetClassifier(override val uid: String)
       checkpoints,
       $(maxRestarts),
       uid,
-      get(tensorboardDir).map(_.trim).filter(_.nonEmpty))
+      get(tensorboardDir).map(_.trim).filter(_.nonEmpty),
+      traces)
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */

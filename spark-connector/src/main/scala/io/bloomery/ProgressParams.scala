@@ -2,7 +2,7 @@ package io.bloomery
 
 import org.apache.spark.ml.param._
 
-/** Params of how a fit is shown while it runs. */
+/** Params of how a fit is shown while it runs, and afterwards. */
 trait ProgressParams extends Params {
 
   final val verbose: IntParam = new IntParam(
@@ -15,11 +15,18 @@ trait ProgressParams extends Params {
     "tensorboardDir",
     "a folder of any file system that Spark knows, in which each epoch's numbers are written for TensorBoard")
 
+  final val traceDir: Param[String] = new Param[String](
+    this,
+    "traceDir",
+    "a folder of any file system that Spark knows, in which a fit leaves what its workers' threads did, layer by layer")
+
   setDefault(verbose -> 1)
 
   final def getVerbose: Int = $(verbose)
   final def getTensorboardDir: String = $(tensorboardDir)
+  final def getTraceDir: String = $(traceDir)
 
   def setVerbose(value: Int): this.type = set(verbose, value)
   def setTensorboardDir(value: String): this.type = set(tensorboardDir, value)
+  def setTraceDir(value: String): this.type = set(traceDir, value)
 }

@@ -44,8 +44,12 @@ private[bloomery] object TaskJson {
         "worker" -> Json.obj(
           "size" -> params.getNumWorkers,
           "connectTimeout" -> params.getConnectTimeout,
-          "stepTimeout" -> params.getStepTimeout))
+          "stepTimeout" -> params.getStepTimeout,
+          "traceLayers" -> traceDir(params).map(_ => true)))
       .toString
+
+  def traceDir(params: NeuralNetParams): Option[String] =
+    set(params, params.traceDir).map(_.trim).filter(_.nonEmpty)
 
   def prediction(network: String, params: PredictionParams): String =
     Json

@@ -1,11 +1,11 @@
 package io.bloomery
 
 import io.bloomery.engine.Json
-import org.apache.spark.bloomery.FitEvent
+import org.apache.spark.bloomery.{FitEvent, Timeline}
 import scala.jdk.CollectionConverters._
 
 /** How a fit went, as `history.json` of a model folder keeps it. */
-final class TrainingSummary private (json: String, spans: Map[Int, Seq[String]]) {
+final class TrainingSummary private (json: String, timeline: Timeline) {
   private val node = Json.parse(json, "history")
 
   /** The epochs in order. */
@@ -34,22 +34,10 @@ final class TrainingSummary private (json: String, spans: Map[Int, Seq[String]])
   def toJson: String = json
 
   /**
-   * What the workers' threads did last, for chrome://tracing or Perfetto; a worker is a process.
-   * It is not saved with the model.
+   * What the workers' threads did, by one clock, for chrome://tracing or Perfetto; a worker is a process. The last few
+   * thousand spans of each, or with traceDir what its file has. It is not saved with the model.
    */
-  def trace: String = {
-    val events = for ((rank, spans) <- spans.toSeq.sortBy(_._1); span <- spans) yield {
-      val node = Json.parse(span, "span")
-      Json.obj(
-        "name" -> node.path("name").asText(),
-        "ph" -> "X",
-        "ts" -> node.path("startMicros").asLong(),
-        "dur" -> node.path("durationMicros").asLong(),
-        "pid" -> rank,
-        "tid" -> node.path("thread").asText())
-    }
-    Json.obj("traceEvents" -> events).toString
-  }
+  def trace: String = timeline.toJson
 }
 
 object TrainingSummary {
@@ -57,7 +45,7 @@ object TrainingSummary {
       workerHistory: Seq[Seq[String]],
       totalSeconds: Double,
       numWorkers: Int,
-      trace: Map[Int, Seq[String]],
+      timeline: Timeline,
       input: String,
       events: Seq[FitEvent] = Seq.empty): TrainingSummary =
     new TrainingSummary(
@@ -70,7 +58,7 @@ object TrainingSummary {
           "epochs" -> workerHistory.headOption.toSeq.flatten.map(Json.parse(_, "epoch")),
           "workerEpochs" -> workerHistory.map(_.map(Json.parse(_, "epoch"))))
         .toString,
-      trace)
+      timeline)
 
-  def fromJson(json: String): TrainingSummary = new TrainingSummary(json, Map.empty)
+  def fromJson(json: String): TrainingSummary = new TrainingSummary(json, Timeline.empty)
 }

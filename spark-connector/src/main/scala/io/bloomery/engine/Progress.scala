@@ -34,6 +34,9 @@ final case class Progress(json: String) {
   /** What the trainer's threads did since the last poll, each span as JSON. */
   def trace: Seq[String] = node.path("trace").elements().asScala.map(_.toString).toSeq
 
+  /** When the spans' times begin, in microseconds of this machine's clock, which System.nanoTime reads, too. */
+  def traceOriginMicros: Long = node.path("traceOriginMicros").asLong()
+
   /** Without what stays on the worker. */
   def forDriver: String = node.deepCopy().without[ObjectNode](List("log", "trace").asJava).toString
 

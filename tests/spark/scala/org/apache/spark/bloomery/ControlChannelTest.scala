@@ -36,6 +36,14 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
   private def meet(client: ControlClient, address: String, timeout: FiniteDuration = shortly): Future[Seq[String]] =
     Future(client.meet(address.getBytes, timeout, () => ()).addresses.toSeq.map(new String(_)))
 
+  test("a worker learns how its clock stands against the driver's, which is the same one here") {
+    withChannel(1) { (_, client, _) =>
+      val clocks = client(0, 0).compareClocks()
+      assert(math.abs(clocks.offset) < 1000000)
+      assert(math.abs(clocks.workerMicros - System.nanoTime() / 1000) < 10000000)
+    }
+  }
+
   test("workers meet and get all addresses by rank") {
     withChannel(3) { (_, client, _) =>
       val met = Seq(2, 0, 1).map(rank => meet(client(0, rank), s"address $rank"))

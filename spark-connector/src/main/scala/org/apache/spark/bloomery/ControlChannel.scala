@@ -37,6 +37,9 @@ private[bloomery] final case class Lost(attempt: Int, rank: Int, message: String
 /** Has anybody failed? */
 private[bloomery] final case class AskFailed(attempt: Int) extends ControlMessage
 
+/** What time is it? Answered with microseconds of the driver's clock. */
+private[bloomery] final case class AskTime(attempt: Int) extends ControlMessage
+
 /** Who has not come yet? */
 private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessage
 
@@ -86,6 +89,7 @@ private[bloomery] final class ControlChannel(
       call.reply(completed.message)
     case message: CheckpointMessage => checkpoints.foreach(_.handle(message, call))
     case AskFailed(attempt) => call.reply(failedRank(attempt))
+    case AskTime(_) => call.reply(ControlChannel.micros())
     case AskMissing(attempt) =>
       call.reply((0 until numWorkers).filterNot(meeting(attempt).contains).toList)
   }
@@ -120,4 +124,10 @@ private[bloomery] final class ControlChannel(
 
   private def meeting(attempt: Int): mutable.Map[Int, (Array[Byte], RpcCallContext)] =
     meetings.getOrElseUpdate(attempt, mutable.Map.empty)
+}
+
+private[bloomery] object ControlChannel {
+
+  /** This machine's clock, which the engine's spans count by as well. */
+  def micros(): Long = System.nanoTime() / 1000
 }

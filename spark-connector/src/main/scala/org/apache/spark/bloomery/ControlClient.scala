@@ -50,6 +50,18 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
       .filter(_ != rank)
       .foreach(by => throw new StoppedByPeer(by))
 
+  /** This worker's clock against the driver's, from the question that was answered fastest. */
+  def compareClocks(): ClockPair =
+    Seq
+      .fill(ControlClient.ClockQuestions) {
+        val asked = ControlChannel.micros()
+        val driver = channel.askSync[Long](AskTime(attempt))
+        val answered = ControlChannel.micros()
+        (answered - asked, ClockPair((asked + answered) / 2, driver))
+      }
+      .minBy(_._1)
+      ._2
+
   def fail(failure: Failure): Unit = {
     channel.askSync[Boolean](Failed(attempt, rank, failure))
     ()
@@ -89,6 +101,7 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
 
 private[bloomery] object ControlClient {
   private val PollInterval = 100.millis
+  private val ClockQuestions = 4
 
   /** How long the first cause may take to reach the driver. */
   private val Grace = 2.seconds

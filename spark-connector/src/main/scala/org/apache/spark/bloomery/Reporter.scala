@@ -1,37 +1,45 @@
 package org.apache.spark.bloomery
 
-import scala.collection.mutable
-
 import org.apache.spark.internal.Logging
 
 import io.bloomery.engine.{NativeTrainer, Progress}
 
-/** Carries news from a worker's trainer to the driver, twice a second and at each epoch's end. */
-private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlClient)
+/**
+ * Carries news from a worker's trainer to the driver, twice a second and at each epoch's end. With
+ * `traced` it keeps many spans of the trainer's threads, and takes them before the trainer forgets them.
+ */
+private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlClient, host: String, traced: Boolean)
     extends Logging {
   private val epochs = Seq.newBuilder[String]
-  private val spans = mutable.Queue.empty[String]
-  private var lastReport = System.nanoTime()
+  private val spans = if (traced) new SpanLog(50000, 50000) else new SpanLog(0, Reporter.MaxSpans)
+  private val firstClocks = Option.when(traced)(client.compareClocks())
+  private var originMicros = 0L
+  private var lastPoll, lastReport = System.nanoTime()
 
   /** The epochs that have ended, each as JSON. */
   def history: Seq[String] = epochs.result()
 
-  /** What the trainer's threads did last, each span as JSON. */
-  def trace: Seq[String] = spans.toSeq
+  /** What the trainer's threads did; asks the driver for the time once more. */
+  def trace(): WorkerTrace =
+    WorkerTrace(host, originMicros, firstClocks.toSeq :+ client.compareClocks(), spans.all)
 
   /** Waits for news and reports them; true when training has finished. */
   def poll(waitMillis: Long): Boolean = {
-    val progress = trainer.poll(waitMillis)
+    val progress = trainer.poll(if (traced) math.min(waitMillis, Reporter.TracedMillis) else waitMillis)
+    lastPoll = System.nanoTime()
     progress.log.foreach(line => logInfo(line))
     epochs ++= progress.finishedEpochs
-    spans ++= progress.trace
-    spans.dropInPlace(spans.size - Reporter.MaxSpans)
+    spans.add(progress.trace)
+    originMicros = progress.traceOriginMicros
     if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty) report(progress)
     progress.isFinished
   }
 
   /** For use between batches, which may be many a second. */
-  def pollIfDue(): Unit = if (isDue) { poll(0); () }
+  def pollIfDue(): Unit = {
+    val filling = traced && System.nanoTime() - lastPoll > Reporter.TracedMillis * 1000 * 1000
+    if (isDue || filling) { poll(0); () }
+  }
 
   private def isDue: Boolean = System.nanoTime() - lastReport > Reporter.IntervalNanos
 
@@ -43,7 +51,10 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
 
 private[bloomery] object Reporter {
 
-  /** So many spans of a worker travel to the driver. */
+  /** So many spans of a worker travel to the driver where nobody asked for a trace. */
   private val MaxSpans = 4000
+
+  /** The trainer keeps spans of about as long. */
+  private val TracedMillis = 50L
   private val IntervalNanos = 500L * 1000 * 1000
 }

@@ -5,8 +5,8 @@ private[bloomery] sealed trait TaskResult extends Serializable
 
 private[bloomery] object TaskResult {
 
-  /** The epochs as this worker saw them and the last spans of its threads, each as JSON. */
-  final case class Trained(rank: Int, history: Seq[String], trace: Seq[String]) extends TaskResult
+  /** The epochs as this worker saw them, each as JSON, and what its threads did. */
+  final case class Trained(rank: Int, history: Seq[String], trace: WorkerTrace) extends TaskResult
 
   /** A slice of the weights, so that no record grows with the model. */
   final case class Weights(index: Int, bytes: Array[Byte]) extends TaskResult

@@ -32,16 +32,14 @@ final case class TrainRequest(
     checkpoints: Option[CheckpointRequest] = None,
     maxRestarts: Int = 0,
     uid: String = "",
-    tensorboardDir: Option[String] = None)
+    tensorboardDir: Option[String] = None,
+    traceDir: Option[String] = None)
 
-/**
- * The weights as safetensors, the epochs of each worker as JSON, each worker's last spans as JSON, and which way
- * the rows came.
- */
+/** The weights as safetensors, the epochs of each worker as JSON, what its threads did, and which way the rows came. */
 final case class TrainOutcome(
     weights: Array[Byte],
     workerHistory: Seq[Seq[String]],
-    trace: Map[Int, Seq[String]],
+    timeline: Timeline,
     input: String = "",
     events: Seq[FitEvent] = Seq.empty)
 
@@ -57,14 +55,20 @@ object TrainJob extends Logging {
   private val PollInterval = 100.millis
 
   /** Refuses what can never run, before any job. */
-  def check(session: SparkSession, numWorkers: Int, checkpoints: Option[CheckpointRequest]): Unit = {
+  def check(
+      session: SparkSession,
+      numWorkers: Int,
+      checkpoints: Option[CheckpointRequest],
+      traceDir: Option[String] = None): Unit = {
     Slots.check(session.sparkContext.conf, numWorkers)
     WorkerNetwork.encrypts(session.sparkContext.conf)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
+    traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
   }
 
   /** Trains on the columns of `data`, which are the task's columns. */
   def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
+    val started = ControlChannel.micros()
     val classicData = dealt(data, request).asInstanceOf[classic.Dataset[Row]]
     val context = classicData.sparkSession.sparkContext
     val views = new FitViews(viewsOf(classicData.sparkSession, request))
@@ -81,7 +85,7 @@ object TrainJob extends Logging {
         val board =
           new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, stepTimeout(request))
         def tellLoss(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))
-        Using.resource(new ExecutorWatch(context, tellLoss)) { _ =>
+        val trained = Using.resource(new ExecutorWatch(context, tellLoss)) { _ =>
           jobs(0, checkpoints, request, events) { restart =>
             Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
             val channel = new ControlChannel(
@@ -97,11 +101,14 @@ object TrainJob extends Logging {
                 request.numWorkers,
                 request.connectTimeout,
                 registered.name,
-                checkpoints.target(restart))
-              outcome(channel, board, submit(workers, spec), events)
+                checkpoints.target(restart),
+                request.traceDir.isDefined)
+              outcome(channel, board, submit(workers, spec), events, started)
             }
           }
-        }.copy(input = input.text, events = events.all)
+        }
+        request.traceDir.foreach(leaveTrace(classicData.sparkSession, _, trained.timeline, events))
+        trained.copy(input = input.text, events = events.all)
       }
     })
   }
@@ -114,6 +121,13 @@ object TrainJob extends Logging {
       request.tensorboardDir.map(new TensorBoardLog(_, hadoopConf(session))) :+
       LiveFits.start(request.uid, request.task, request.numWorkers)
   }
+
+  /** A model that is trained is worth more than its trace: what goes wrong here is only told. */
+  private def leaveTrace(session: SparkSession, path: String, timeline: Timeline, events: FitEvents): Unit =
+    Try(new TraceFolder(path, hadoopConf(session)).write(timeline)) match {
+      case Success(file) => logInfo(s"Trace of the fit: $file")
+      case Failure(error) => events.add(s"The trace could not be written to traceDir: $path, ${error.getMessage}")
+    }
 
   /** The rows as workers get them. */
   private[bloomery] def dealt(data: DataFrame, request: TrainRequest): DataFrame =
@@ -177,18 +191,19 @@ object TrainJob extends Logging {
       channel: ControlChannel,
       board: WorkerBoard,
       job: FutureAction[Seq[Array[Byte]]],
-      events: FitEvents): TrainOutcome = {
+      events: FitEvents,
+      startedMicros: Long): TrainOutcome = {
     val results =
       try {
         await(channel, job, events, failedAt = None, told = 0)
           .map(Utils.deserialize[TaskResult](_, getClass.getClassLoader))
       } catch { case error: SparkException => throw firstCause(channel, board, error) }
     val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
-    val trace = results.collect { case TaskResult.Trained(rank, _, spans) => rank -> spans }.toMap
+    val traces = results.collect { case TaskResult.Trained(rank, _, trace) => rank -> trace }
     val histories = results.collect { case TaskResult.Trained(rank, history, _) => rank -> history }.sortBy(_._1)
     histories.headOption match {
       case Some((0, _)) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
-        TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), trace)
+        TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), new Timeline(startedMicros, traces))
       case _ => throw firstCause(channel, board, new InternalError("Training ended without a result"))
     }
   }

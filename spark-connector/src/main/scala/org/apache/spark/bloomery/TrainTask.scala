@@ -15,7 +15,8 @@ private[bloomery] final case class TrainSpec(
     numWorkers: Int,
     connectTimeout: Double,
     channel: String,
-    checkpoints: Option[CheckpointTarget])
+    checkpoints: Option[CheckpointTarget],
+    traced: Boolean = false)
 
 /**
  * The life of one worker on its task thread: open, meet the others, feed rows, watch until the
@@ -74,7 +75,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
           // Who was refused, whether or not all others came.
           try trainer.connect(meeting.addresses, meeting.credentials)
           finally trainer.takeLog().foreach(line => logWarning(line))
-          val reporter = new Reporter(trainer, client)
+          val reporter = new Reporter(trainer, client, WorkerNetwork.host(SparkEnv.get), spec.traced)
           rows.into(trainer, context, reporter)
           trainer.finishIngest()
           while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
@@ -84,7 +85,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
             Thread.sleep(TrainTask.WriteMillis)
           }
           val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
-          Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace)) ++ weights
+          Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace())) ++ weights
         }
       }
     }

@@ -48,6 +48,15 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
         assert self._java_obj is not None
         return tensors_of(self._java_obj.weights())  # _call_java would take bytes for a pickle
 
+    def exportOnnx(self, path: str) -> None:
+        """Writes network and weights as one ONNX file, to any path that Hadoop knows; a file there is replaced.
+
+        It takes what the column holds and gives what the network says, so that onnxruntime needs nothing else.
+        """
+        assert self._java_obj is not None
+        with translated():
+            self._java_obj.exportOnnx(path)
+
     def setFeaturesCol(self, value: str) -> Self:
         """The column of the network's input."""
         return self._set(featuresCol=value)

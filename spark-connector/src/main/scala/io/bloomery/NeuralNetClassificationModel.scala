@@ -60,6 +60,9 @@ final class NeuralNetClassificationModel private[bloomery] (
     copyValues(new NeuralNetClassificationModel(uid, network, weights, summary), extra)
       .setParent(parent)
 
+  /** Writes network and weights as one ONNX file, on any file system that Hadoop knows; one that is there is replaced. */
+  def exportOnnx(path: String): Unit = OnnxFile.write(network, weights, path)
+
   override def write: MLWriter = new ModelWriter(this)
 
   override def toString: String =

@@ -17,6 +17,12 @@ object Engine {
     Description(Native.describe(task))
   }
 
+  /** A network, as JSON, with its weights as the bytes of an ONNX file. */
+  def exportOnnx(network: String, weights: Array[Byte]): Array[Byte] = {
+    NativeLoader.load()
+    Native.exportOnnx(Json.obj("network" -> Json.parse(network, "network")).toString, weights)
+  }
+
   /** What is alive in the engine of this JVM, as JSON. */
   def liveResources: String = {
     NativeLoader.load()

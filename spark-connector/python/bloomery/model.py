@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.ml.wrapper import JavaModel
 
+from bloomery import jvm
 from bloomery.errors import translated
 from bloomery.network import Network
 from bloomery.params import PredictionParams
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readable["NeuralNetClassificationModel"]):
     """What `NeuralNetClassifier.fit` returns and `NeuralNetClassificationModel.load` reads."""
+
+    @classmethod
+    def of(cls, network: Network, weights: bytes) -> Self:
+        """A model of given weights, as safetensors, that was trained elsewhere; its history is empty."""
+        with translated():
+            return cls(jvm.java_class(f"io.bloomery.{cls.__name__}").of(network.to_json(), weights))
 
     @property
     def network(self) -> Network:

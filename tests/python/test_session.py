@@ -33,6 +33,15 @@ def test_configure_keeps_other_jars(monkeypatch, tmp_path):
     assert bloomery.configure(bloomery.configure(builder))._options["spark.jars"] == f"other.jar,{file}"
 
 
+def test_session_builder_has_the_jar(monkeypatch, tmp_path):
+    file = tmp_path / "ours.jar"
+    file.touch()
+    monkeypatch.setenv("BLOOMERY_JAR", str(file))
+    builder = bloomery.spark_session_builder().master("local[1]")
+    assert builder._options == {"spark.jars": str(file), "spark.master": "local[1]"}
+    assert bloomery.spark_session_builder()._options == {"spark.jars": str(file)}  # each one anew
+
+
 @pytest.mark.parametrize(
     ("start", "sentence"),
     [

@@ -12,7 +12,7 @@ from bloomery.errors import BloomeryError, Cancelled, InternalError, PeerLost, R
 from bloomery.keras_models import KerasNetwork, from_keras
 from bloomery.model import NeuralNetClassificationModel
 from bloomery.network import Model, Network, Sequential
-from bloomery.session import configure, jar
+from bloomery.session import configure, jar, spark_session_builder
 from bloomery.summary import TrainingSummary
 
 __version__ = "0.1.0"
@@ -40,6 +40,7 @@ __all__ = [
     "optimizers",
     "regularizers",
     "schedules",
+    "spark_session_builder",
     "zoo",
 ]
 

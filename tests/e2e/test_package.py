@@ -1,4 +1,4 @@
-"""What scripts/package makes is all that a user needs beside Spark, in a folder that knows nothing of the repository."""
+"""What scripts/package makes is all that a user needs beside Spark, in a folder that knows nothing of this one."""
 
 import os
 import re

@@ -42,6 +42,12 @@ def test_session_builder_has_the_jar(monkeypatch, tmp_path):
     assert bloomery.spark_session_builder()._options == {"spark.jars": str(file)}  # each one anew
 
 
+def test_spark_connect_is_refused_in_one_sentence(monkeypatch):
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as a session of SparkSession.builder.remote(...) sets it
+    with pytest.raises(bloomery.BloomeryError, match=r"does not work over Spark Connect.*spark_session_builder"):
+        bloomery.NeuralNetClassifier(epochs=1)
+
+
 @pytest.mark.parametrize(
     ("start", "sentence"),
     [

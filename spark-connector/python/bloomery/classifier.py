@@ -14,6 +14,7 @@ from bloomery.metrics import Metric
 from bloomery.model import NeuralNetClassificationModel
 from bloomery.names import camel_case, unknown_keyword
 from bloomery.network import Network
+from bloomery.notebook import progress_bar
 from bloomery.optimizers import Optimizer
 from bloomery.params import NeuralNetParams
 from bloomery.persistence import Readable, Writable
@@ -77,6 +78,7 @@ class NeuralNetClassifier(
         stepTimeout: float | None = None,
         slotTimeout: float | None = None,
         verbose: int | None = None,
+        tensorboardDir: str | None = None,
         checkpointPath: str | None = None,
         checkpointInterval: int | None = None,
         checkpointSteps: int | None = None,
@@ -257,10 +259,6 @@ class NeuralNetClassifier(
         """Seconds to wait until numWorkers task slots are there."""
         return self.setParams(slotTimeout=value)
 
-    def setVerbose(self, value: int) -> Self:
-        """0 is quiet, 1 shows progress on the driver's stderr."""
-        return self.setParams(verbose=value)
-
     def describe(self, dataset: DataFrame) -> str:
         """What `fit` would do with this data, as text, without running a job: print it.
 
@@ -276,12 +274,12 @@ class NeuralNetClassifier(
         """Fits on all rows of a Parquet file or folder, of any file system that Spark knows."""
         assert self._java_obj is not None
         self._transfer_params_to_java()
-        with translated():
+        with progress_bar(self.uid, self.getVerbose()), translated():
             model = self._create_model(self._java_obj.fitOnParquet(path))
         return self._copyValues(model)
 
     def _fit_java(self, dataset: DataFrame) -> JavaObject:
-        with translated():
+        with progress_bar(self.uid, self.getVerbose()), translated():
             return super()._fit_java(dataset)
 
     def _create_model(self, java_model: JavaObject) -> NeuralNetClassificationModel:

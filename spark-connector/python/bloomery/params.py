@@ -22,6 +22,7 @@ from bloomery.metrics import Metric
 from bloomery.names import camel_case
 from bloomery.network import Network
 from bloomery.optimizers import Optimizer, optimizer_dict
+from bloomery.progress_params import ProgressParams
 
 
 def network_json(value: Any) -> str:
@@ -100,7 +101,9 @@ class PredictionParams(HasFeaturesCol, HasPredictionCol, HasProbabilityCol, HasR
         return self.getOrDefault(self.nans)
 
 
-class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol, CheckpointParams):
+class NeuralNetParams(
+    PredictionParams, HasLabelCol, HasWeightCol, HasValidationIndicatorCol, CheckpointParams, ProgressParams
+):
     """The params of training. One that is not set and has no default here has the engine's default."""
 
     _owner = Params._dummy()
@@ -224,9 +227,6 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     slotTimeout: Param[float] = Param(
         _owner, "slotTimeout", "seconds to wait until numWorkers task slots are there", TypeConverters.toFloat
     )
-    verbose: Param[int] = Param(
-        _owner, "verbose", "0 is quiet, 1 shows progress on the driver's stderr", TypeConverters.toInt
-    )
 
     def getNetwork(self) -> Network:
         """The network to train."""
@@ -339,7 +339,3 @@ class NeuralNetParams(PredictionParams, HasLabelCol, HasWeightCol, HasValidation
     def getSlotTimeout(self) -> float:
         """Seconds to wait until numWorkers task slots are there."""
         return self.getOrDefault(self.slotTimeout)
-
-    def getVerbose(self) -> int:
-        """0 is quiet, 1 shows progress."""
-        return self.getOrDefault(self.verbose)

@@ -67,7 +67,6 @@ final class NeuralNetClassifier(override val uid: String)
   def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
   def setStepTimeout(value: Double): this.type = set(stepTimeout, value)
   def setSlotTimeout(value: Double): this.type = set(slotTimeout, value)
-  def setVerbose(value: Int): this.type = set(verbose, value)
 
   override def fit(dataset: Dataset[_]): NeuralNetClassificationModel = {
     val started = System.nanoTime()
@@ -99,7 +98,11 @@ final class NeuralNetClassifier(override val uid: String)
     val description = Engine.describe(task)
     val checkpoints = CheckpointParams.request(this)
     TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints)
-    WorkerMemory.check(dataset.sparkSession.sparkContext.getConf, description.memoryBytes, get(dataMemory), $(numWorkers))
+    WorkerMemory.check(
+      dataset.sparkSession.sparkContext.getConf,
+      description.memoryBytes,
+      get(dataMemory),
+      $(numWorkers))
     TrainRequest(
       task,
       description.rowBytes,
@@ -109,7 +112,9 @@ final class NeuralNetClassifier(override val uid: String)
       $(slotTimeout),
       $(verbose),
       checkpoints,
-      $(maxRestarts))
+      $(maxRestarts),
+      uid,
+      get(tensorboardDir).map(_.trim).filter(_.nonEmpty))
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */

@@ -37,7 +37,8 @@ trait NeuralNetParams
     with HasLabelCol
     with HasWeightCol
     with HasValidationIndicatorCol
-    with CheckpointParams {
+    with CheckpointParams
+    with ProgressParams {
 
   final val network: Param[String] =
     new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model")
@@ -147,16 +148,12 @@ trait NeuralNetParams
   final val slotTimeout: DoubleParam =
     new DoubleParam(this, "slotTimeout", "seconds to wait until numWorkers task slots are there")
 
-  final val verbose: IntParam =
-    new IntParam(this, "verbose", "0 is quiet, 1 shows progress on the driver's stderr")
-
   setDefault(
     numWorkers -> 1,
     forceRepartition -> false,
     connectTimeout -> 60.0,
     stepTimeout -> 60.0,
-    slotTimeout -> 120.0,
-    verbose -> 1)
+    slotTimeout -> 120.0)
 
   final def getNetwork: String = $(network)
   final def getLabelVocabulary: Array[String] = $(labelVocabulary)
@@ -186,5 +183,4 @@ trait NeuralNetParams
   final def getConnectTimeout: Double = $(connectTimeout)
   final def getStepTimeout: Double = $(stepTimeout)
   final def getSlotTimeout: Double = $(slotTimeout)
-  final def getVerbose: Int = $(verbose)
 }

@@ -19,7 +19,7 @@ import org.apache.spark.util.Utils
 
 import io.bloomery.{Cancelled, InternalError, PeerLost}
 
-/** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features. */
+/** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's. */
 final case class TrainRequest(
     task: String,
     rowBytes: Long,
@@ -29,7 +29,9 @@ final case class TrainRequest(
     slotTimeout: Double,
     verbose: Int,
     checkpoints: Option[CheckpointRequest] = None,
-    maxRestarts: Int = 0)
+    maxRestarts: Int = 0,
+    uid: String = "",
+    tensorboardDir: Option[String] = None)
 
 /**
  * The weights as safetensors, the epochs of each worker as JSON, each worker's last spans as JSON, and which way
@@ -63,12 +65,10 @@ object TrainJob extends Logging {
   def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
     val classicData = dealt(data, request).asInstanceOf[classic.Dataset[Row]]
     val context = classicData.sparkSession.sparkContext
-    val line = Option.when(request.verbose > 0)(ProgressLine.onStderr(context))
-    // Several threads tell something.
-    val say = (text: String) => line.foreach(line => line.synchronized(line.say(text)))
-    val events = new FitEvents(say)
+    val views = new FitViews(viewsOf(classicData.sparkSession, request))
+    val events = new FitEvents(views.say)
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
-    SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
+    views.during(SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
       val input = Input.of(classicData, request.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
       val workers = workersOf(input, classicData, request)
@@ -76,11 +76,11 @@ object TrainJob extends Logging {
         checkpoints.prepare()
         Using.resource(new ExecutorWatch(context, events.add)) { _ =>
           jobs(0, checkpoints, request, events) { restart =>
-            Slots.await(context, request.numWorkers, request.slotTimeout, say)
+            Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
             val channel = new ControlChannel(
               SparkEnv.get.rpcEnv,
               request.numWorkers,
-              json => line.foreach(line => line.synchronized(line.show(json))),
+              views.report,
               checkpoints.board)
             Using.resource(new Registered(channel)) { registered =>
               val spec = TrainSpec(
@@ -94,7 +94,16 @@ object TrainJob extends Logging {
           }
         }.copy(input = input.text, events = events.all)
       }
-    }
+    })
+  }
+
+  /** Who shows the fit: the driver's stderr, Spark's UI, files for TensorBoard. */
+  private def viewsOf(session: SparkSession, request: TrainRequest): Seq[FitView] = {
+    val context = session.sparkContext
+    BloomeryTab.attachTo(context)
+    Option.when(request.verbose > 0)(ProgressLine.onStderr(context)).toSeq ++
+      request.tensorboardDir.map(new TensorBoardLog(_, hadoopConf(session))) :+
+      LiveFits.start(request.uid, request.task, request.numWorkers)
   }
 
   /** The rows as workers get them. */

@@ -18,6 +18,7 @@
 #include "jni/Text.h"
 #include "train/Describe.h"
 #include "train/EngineInfo.h"
+#include "train/ExportOnnx.h"
 #include "train/Predictor.h"
 #include "train/ScanFeed.h"
 #include "train/Trainer.h"
@@ -70,6 +71,14 @@ JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_engineInfo(JNIEnv* env, jc
 
 JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_describe(JNIEnv* env, jclass, jstring task) {
   return guard(env, [&] { return toJava(env, bloomery::train::describe(toUtf8(env, task))); });
+}
+
+JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_exportOnnx(JNIEnv* env, jclass, jstring task,
+                                                                    jbyteArray weights) {
+  return guard(env, [&] {
+    std::string bytes = toBytes(env, weights);
+    return toJavaBytes(env, bloomery::train::exportOnnx(toUtf8(env, task), std::as_bytes(std::span(bytes))));
+  });
 }
 
 JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openTrainer(JNIEnv* env, jclass, jstring task, jbyteArray weights) {

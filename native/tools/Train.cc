@@ -15,10 +15,12 @@
 #include "tools/CheckpointFile.h"
 #include "tools/Files.h"
 #include "tools/Interruption.h"
+#include "tools/Predictions.h"
 #include "tools/ProfileTable.h"
 #include "tools/TraceFile.h"
 #include "tools/TrainOptions.h"
 #include "train/Describe.h"
+#include "train/ExportOnnx.h"
 #include "train/Trainer.h"
 
 namespace bloomery::tools {
@@ -135,8 +137,20 @@ void checkOptions(const TrainOptions& options, const train::TaskSpec& task) {
     for (const network::Output& output : task.graph.outputs()) names += (names.empty() ? "" : ", ") + output.name;
     throw OptionError(message("Missing option: --labels, a column for each output: ", names));
   }
-  for (const std::string& path : {options.save, options.history, options.trace, options.checkpoint}) {
+  for (const std::string& path :
+       {options.save, options.onnx, options.predictions, options.history, options.trace, options.checkpoint}) {
     if (!path.empty()) checkWritable(path);
+  }
+}
+
+void leaveResults(const TrainOptions& options, const std::string& text, const train::TaskSpec& task,
+                  const std::string& weights) {
+  if (!options.save.empty()) writeFile(options.save, weights);
+  if (!options.onnx.empty()) writeFile(options.onnx, train::exportOnnx(text, std::as_bytes(std::span(weights))));
+  if (!options.predictions.empty()) {
+    data::ParquetRows rows({{options.validation.empty() ? options.data : options.validation}},
+                           data::IngestColumns{.features = task.columns.features, .targets = {}}.names());
+    naming(rows.file(), [&] { writeFile(options.predictions, predictionsOf(rows, text, weights)); });
   }
 }
 
@@ -163,7 +177,7 @@ void run(const TrainOptions& options, Interruption& interruption) {
   trainer->connect({""}, "");
   ingest(rows, *trainer, interruption);
   follow(options, *trainer, interruption);
-  if (!options.save.empty()) writeFile(options.save, trainer->weights());
+  leaveResults(options, text, task, trainer->weights());
   if (options.profile) std::cout << profileTable(profile, task.training.batchSizeOf(0, 1));
 }
 

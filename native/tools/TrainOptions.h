@@ -24,7 +24,7 @@ struct TrainOptions {
   std::string optimizer, learningRate, loss, metrics;
   std::optional<int64_t> batch, epochs, threads, seed, dataMemory, checkpointSteps;
   std::string spillFolder;
-  std::string weights, save, history, trace, checkpoint;
+  std::string weights, save, onnx, predictions, history, trace, checkpoint;
   bool profile = false, describe = false, help = false;
 
   // OptionError when an option is unknown, has no value or one that is no number where one is wanted.

@@ -7,7 +7,7 @@ from pathlib import Path
 from repository import ROOT, Finding, files, lines
 
 LOW = {"base", "tensor", "network"}
-MIDDLE = {"nn", "optim", "data", "comm"}
+MIDDLE = {"nn", "optim", "data", "comm", "onnx"}
 MAY_INCLUDE = {
     "base": {"base"},
     "tensor": {"base", "tensor"},

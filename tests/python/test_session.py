@@ -33,6 +33,21 @@ def test_configure_keeps_other_jars(monkeypatch, tmp_path):
     assert bloomery.configure(bloomery.configure(builder))._options["spark.jars"] == f"other.jar,{file}"
 
 
+def test_session_builder_has_the_jar(monkeypatch, tmp_path):
+    file = tmp_path / "ours.jar"
+    file.touch()
+    monkeypatch.setenv("BLOOMERY_JAR", str(file))
+    builder = bloomery.spark_session_builder().master("local[1]")
+    assert builder._options == {"spark.jars": str(file), "spark.master": "local[1]"}
+    assert bloomery.spark_session_builder()._options == {"spark.jars": str(file)}  # each one anew
+
+
+def test_spark_connect_is_refused_in_one_sentence(monkeypatch):
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as a session of SparkSession.builder.remote(...) sets it
+    with pytest.raises(bloomery.BloomeryError, match=r"does not work over Spark Connect.*spark_session_builder"):
+        bloomery.NeuralNetClassifier(epochs=1)
+
+
 @pytest.mark.parametrize(
     ("start", "sentence"),
     [

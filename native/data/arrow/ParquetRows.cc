@@ -193,6 +193,8 @@ int ParquetRows::partition() const { return static_cast<int>(state_->nextFile) -
 
 int64_t ParquetRows::firstRow() const { return state_->firstRow; }
 
+int64_t ParquetRows::batchRows() const { return state_->numRows; }
+
 const std::string& ParquetRows::file() const { return state_->files[std::max<size_t>(state_->nextFile, 1) - 1].path; }
 
 }  // namespace bloomery::data

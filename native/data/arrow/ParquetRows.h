@@ -35,9 +35,10 @@ class ParquetRows {
   void* schema();
   // Address of a C ArrowArray with the next rows, nullptr behind the last. Valid till the next call.
   void* next();
-  // Of the batch that `next` gave: which file, counted over all sources, and its first row in there.
+  // Of the batch that `next` gave: which file, counted over all sources, its first row in there and its number of rows.
   int partition() const;
   int64_t firstRow() const;
+  int64_t batchRows() const;
   const std::string& file() const;  // the first one before the first batch
 
  private:

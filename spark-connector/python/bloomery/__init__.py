@@ -9,9 +9,10 @@ import sys
 from bloomery import layers, losses, metrics, optimizers, regularizers, schedules, zoo
 from bloomery.classifier import NeuralNetClassifier
 from bloomery.errors import BloomeryError, Cancelled, InternalError, PeerLost, ResourceError, UserError
+from bloomery.keras_models import KerasNetwork, from_keras
 from bloomery.model import NeuralNetClassificationModel
 from bloomery.network import Model, Network, Sequential
-from bloomery.session import configure, jar
+from bloomery.session import configure, jar, spark_session_builder
 from bloomery.summary import TrainingSummary
 
 __version__ = "0.1.0"
@@ -20,6 +21,7 @@ __all__ = [
     "BloomeryError",
     "Cancelled",
     "InternalError",
+    "KerasNetwork",
     "Model",
     "Network",
     "NeuralNetClassificationModel",
@@ -30,6 +32,7 @@ __all__ = [
     "TrainingSummary",
     "UserError",
     "configure",
+    "from_keras",
     "jar",
     "layers",
     "losses",
@@ -37,6 +40,7 @@ __all__ = [
     "optimizers",
     "regularizers",
     "schedules",
+    "spark_session_builder",
     "zoo",
 ]
 

@@ -7,12 +7,18 @@ from typing import Any
 
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
+from pyspark.sql.utils import is_remote
 
 from bloomery.errors import BloomeryError, translated
 
 
 def java_class(name: str) -> Any:
     """The JVM's class of this full name."""
+    if is_remote():
+        raise BloomeryError(
+            "Bloomery does not work over Spark Connect, where this process has no JVM of Spark: start a session with"
+            " bloomery.spark_session_builder().master(...) instead of remote(...), or submit the program with spark-submit"
+        )
     context = SparkContext._active_spark_context
     if context is None or context._jvm is None:
         raise BloomeryError(

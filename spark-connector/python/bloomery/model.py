@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.ml.wrapper import JavaModel
 
+from bloomery import jvm
 from bloomery.errors import translated
 from bloomery.network import Network
 from bloomery.params import PredictionParams
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readable["NeuralNetClassificationModel"]):
     """What `NeuralNetClassifier.fit` returns and `NeuralNetClassificationModel.load` reads."""
+
+    @classmethod
+    def of(cls, network: Network, weights: bytes) -> Self:
+        """A model of given weights, as safetensors, that was trained elsewhere; its history is empty."""
+        with translated():
+            return cls(jvm.java_class(f"io.bloomery.{cls.__name__}").of(network.to_json(), weights))
 
     @property
     def network(self) -> Network:
@@ -47,6 +54,15 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
         """The weights by name, such as `conv2d/kernel`, laid out as Keras has them."""
         assert self._java_obj is not None
         return tensors_of(self._java_obj.weights())  # _call_java would take bytes for a pickle
+
+    def exportOnnx(self, path: str) -> None:
+        """Writes network and weights as one ONNX file, to any path that Hadoop knows; a file there is replaced.
+
+        It takes what the column holds and gives what the network says, so that onnxruntime needs nothing else.
+        """
+        assert self._java_obj is not None
+        with translated():
+            self._java_obj.exportOnnx(path)
 
     def setFeaturesCol(self, value: str) -> Self:
         """The column of the network's input."""

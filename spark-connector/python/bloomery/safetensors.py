@@ -1,4 +1,4 @@
-"""Reads the safetensors format: eight bytes of header length, a JSON header, then the tensors' bytes."""
+"""Reads and writes the safetensors format: eight bytes of header length, a JSON header, then the tensors' bytes."""
 
 from __future__ import annotations
 
@@ -23,3 +23,17 @@ def _tensor(data: bytes, base: int, entry: dict[str, Any]) -> numpy.ndarray[Any,
     begin, end = entry["data_offsets"]
     values = numpy.frombuffer(data[base + begin : base + end], dtype=_DTYPES[entry["dtype"]])
     return values.reshape(entry["shape"]).copy()
+
+
+def bytes_of(tensors: dict[str, numpy.ndarray[Any, Any]]) -> bytes:
+    """The file of these tensors, as float32."""
+    header: dict[str, Any] = {}
+    parts: list[bytes] = []
+    end = 0
+    for name, tensor in tensors.items():
+        parts.append(numpy.ascontiguousarray(tensor, "<f4").tobytes())
+        begin, end = end, end + len(parts[-1])
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of eight
+    return struct.pack("<Q", len(text)) + text + b"".join(parts)

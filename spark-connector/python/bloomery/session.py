@@ -25,6 +25,16 @@ def jar() -> str:
     return str(found[-1])
 
 
+def spark_session_builder() -> SparkSession.Builder:
+    """A builder of a Spark session that has the jar: add a master, and whatever else the session needs.
+
+    >>> spark = bloomery.spark_session_builder().master("local[2]").getOrCreate()
+    """
+    from pyspark.sql import SparkSession
+
+    return configure(SparkSession.Builder())
+
+
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds the jar to a session that is to be built; jars that the builder has already stay.
 

@@ -1,14 +1,15 @@
 package io.bloomery
 
-import io.bloomery.engine.{Description, Engine}
+import io.bloomery.engine.{Description, Engine, Json, NativePredictor}
 import io.bloomery.network.Network
 import org.apache.spark.bloomery.SharedModel
 import org.apache.spark.ml.Model
 import org.apache.spark.ml.param.ParamMap
-import org.apache.spark.ml.util.{MLReadable, MLReader, MLWritable, MLWriter}
+import org.apache.spark.ml.util.{Identifiable, MLReadable, MLReader, MLWritable, MLWriter}
 import org.apache.spark.sql.{DataFrame, Dataset}
 import org.apache.spark.sql.bloomery.PredictColumns
 import org.apache.spark.sql.types.StructType
+import scala.util.Using
 
 /** A trained network that classifies; `transform` is lazy, batched and native. */
 final class NeuralNetClassificationModel private[bloomery] (
@@ -60,6 +61,9 @@ final class NeuralNetClassificationModel private[bloomery] (
     copyValues(new NeuralNetClassificationModel(uid, network, weights, summary), extra)
       .setParent(parent)
 
+  /** Writes network and weights as one ONNX file, on any file system that Hadoop knows; one that is there is replaced. */
+  def exportOnnx(path: String): Unit = OnnxFile.write(network, weights, path)
+
   override def write: MLWriter = new ModelWriter(this)
 
   override def toString: String =
@@ -70,4 +74,15 @@ object NeuralNetClassificationModel extends MLReadable[NeuralNetClassificationMo
   override def read: MLReader[NeuralNetClassificationModel] = new ModelReader
 
   override def load(path: String): NeuralNetClassificationModel = super.load(path)
+
+  /** A model of a network, as JSON, and weights, as safetensors, that were trained elsewhere. */
+  def of(network: String, weights: Array[Byte]): NeuralNetClassificationModel = {
+    val task = Json.obj("network" -> Json.parse(network, "network")).toString
+    Using.resource(NativePredictor.open(task, weights))(_ => ()) // says what is wrong with the weights
+    new NeuralNetClassificationModel(
+      Identifiable.randomUID("neuralNetModel"),
+      Network.fromJson(network),
+      weights,
+      TrainingSummary(Seq.empty, 0, 0, Map.empty, "none"))
+  }
 }

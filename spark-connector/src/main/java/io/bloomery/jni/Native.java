@@ -14,6 +14,9 @@ public final class Native {
   /** Shapes, parameters, operations and memory of a task's network, as JSON. */
   public static native String describe(String task);
 
+  /** A task's network with its weights, which are safetensors, as the bytes of an ONNX file. */
+  public static native byte[] exportOnnx(String task, byte[] weights);
+
   /** Opens the trainer of one worker and starts its threads; weights are safetensors or empty. */
   public static native long openTrainer(String task, byte[] weights);
 

@@ -23,6 +23,12 @@ object Engine {
     Native.issueCredentials(numWorkers, attempt, encrypt)
   }
 
+  /** A network, as JSON, with its weights as the bytes of an ONNX file. */
+  def exportOnnx(network: String, weights: Array[Byte]): Array[Byte] = {
+    NativeLoader.load()
+    Native.exportOnnx(Json.obj("network" -> Json.parse(network, "network")).toString, weights)
+  }
+
   /** What is alive in the engine of this JVM, as JSON. */
   def liveResources: String = {
     NativeLoader.load()

@@ -1,0 +1,150 @@
+"""What scripts/package makes is all that a user needs beside Spark, in a folder that knows nothing of this one."""
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy
+import pyarrow
+import pyarrow.parquet
+import pyspark
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIST = ROOT / "build" / "dist"
+VERSIONS = dict(
+    re.findall(r'^(\w+)="?([^"\s]+(?: [\d.]+)*)"?', (ROOT / "scripts" / "versions").read_text(), re.MULTILINE)
+)
+SPARKS = [VERSIONS["PYSPARK_VERSION"], *VERSIONS["OTHER_PYSPARK_VERSIONS"].split()]
+
+
+@pytest.fixture(scope="session")
+def package() -> str:
+    """What scripts/package printed."""
+    return subprocess.run([ROOT / "scripts" / "package"], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+@pytest.fixture(scope="session")
+def wheel(package) -> Path:
+    (found,) = DIST.glob("*.whl")
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A folder with a few digits where the documents have MNIST: of each class one row of pixels is bright."""
+    random = numpy.random.default_rng(1)
+    for split, count in (("train", 480), ("test", 60)):
+        labels = numpy.arange(count) % 10
+        images = random.integers(0, 60, (count, 28, 28)).astype("uint8")
+        images[numpy.arange(count), 2 * labels + 4] += 150
+        path = tmp_path / "build" / "data" / "mnist" / split
+        path.mkdir(parents=True)
+        rows = {"image": [image.tobytes() for image in images], "label": labels.astype("int32")}
+        pyarrow.parquet.write_table(pyarrow.table(rows), path / "part.parquet")
+    return tmp_path
+
+
+def environment(**more: str) -> dict[str, str]:
+    """This one without anything that leads back into the repository."""
+    kept = {key: value for key, value in os.environ.items() if not re.match(r"BLOOMERY|PYTHON|SPARK_HOME|PYSPARK", key)}
+    return {**kept, "SPARK_LOCAL_IP": "127.0.0.1", **more}
+
+
+def run(command: list[str | Path], folder: Path, text: str | None = None, **more: str) -> str:
+    result = subprocess.run(
+        command, cwd=folder, env=environment(**more), input=text, capture_output=True, text=True, timeout=280
+    )
+    assert result.returncode == 0, result.stderr[-4000:]
+    return result.stdout
+
+
+def environment_of_links(folder: Path) -> Path:
+    """An empty environment with pyspark and what it needs, linked from ours: as installed, without the download."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    ours = Path(pyspark.__path__[0]).parent
+    for name in ("pyspark", "py4j", "numpy", "numpy.libs"):
+        (packages / name).symlink_to(ours / name)
+    for name in ("pyspark", "py4j", "numpy"):
+        (found,) = ours.glob(f"{name}-*.dist-info")
+        (packages / found.name).symlink_to(found)
+    return folder / "bin" / "python"
+
+
+def install(python: Path, wheel: Path) -> None:
+    options = ["--quiet", "--disable-pip-version-check", "--no-index", "--force-reinstall", "--no-deps"]
+    run([python, "-m", "pip", "install", *options, wheel], wheel.parent)
+
+
+def test_package_tells_what_it_needs_and_how_large_it_is(package):
+    assert re.search(r"newest needed: CXXABI_1\.3\.\d+, GLIBC_2\.(\d\d), GLIBCXX_3\.4\.(\d\d)\n", package)
+    assert re.search(r"\d+M\tbuild/dist/bloomery-.*\.whl", package)
+    assert re.search(r"\d+M\tbuild/dist/maven/io/bloomery/.*\.jar", package)
+
+
+def test_wheel_carries_one_jar_and_says_its_platform(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert len([name for name in names if name.startswith("bloomery/jars/") and name.endswith(".jar")]) == 1
+    assert not [name for name in names if name.endswith((".cc", ".h", ".scala"))]
+    assert wheel.name.endswith("manylinux_2_34_x86_64.whl")
+
+
+def test_lines_of_the_readme_train_with_the_wheel_and_pyspark_alone(wheel, folder):
+    python = environment_of_links(folder / "environment")
+    install(python, wheel)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    printed = run([python, "-c", code], folder)
+    assert "probability" in printed
+    assert (folder / "build" / "mnist-model" / "weights.safetensors").exists()
+
+
+SHELL = """
+import io.bloomery._
+val rows = spark.read.parquet("build/data/mnist/train")
+val classifier = new NeuralNetClassifier().setNetwork(Zoo.mnistCnn).setFeaturesCol("image").setLabelCol("label")
+val model = classifier.setBatchSize(48).setEpochs(1).setNumWorkers(2).setVerbose(0).fit(rows)
+println("rows predicted: " + model.transform(rows).where("prediction >= 0").count())
+model.exportOnnx("model.onnx")
+"""
+
+
+def test_spark_shell_takes_the_jar(package, folder):
+    (jar,) = (DIST / "maven").rglob("*.jar")
+    home = Path(pyspark.__path__[0])
+    printed = run(
+        [home / "bin" / "spark-shell", "--master", "local[2]", "--jars", jar], folder, SHELL, SPARK_HOME=str(home)
+    )
+    assert "rows predicted: 480" in printed
+    assert (folder / "model.onnx").stat().st_size > 4_000_000
+
+
+CLUSTER = """
+import bloomery, pyspark, shutil, os
+from bloomery import NeuralNetClassifier, zoo
+builder = bloomery.spark_session_builder().master("local-cluster[2,1,1024]")
+spark = builder.config("spark.ui.enabled", "false").getOrCreate()
+rows = spark.read.parquet("build/data/mnist/train")
+classifier = NeuralNetClassifier(network=zoo.mnist_cnn(), featuresCol="image", labelCol="label", optimizer="adadelta",
+                                 batchSize=24, epochs=2, numWorkers=2, verbose=0)
+model = classifier.fit(rows.repartition(3))
+model.write().overwrite().save("model")
+loaded = bloomery.NeuralNetClassificationModel.load("model")
+print("Spark", pyspark.__version__, "predicted", loaded.transform(rows).count())
+work = os.path.join(os.environ["SPARK_HOME"], "work", spark.sparkContext.applicationId)
+spark.stop()
+shutil.rmtree(work)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("version", SPARKS)
+def test_one_jar_runs_on_every_spark(wheel, folder, version):
+    subprocess.run([ROOT / "scripts" / "setup", "sparks"], check=True)
+    python = ROOT / "build" / "deps" / f"spark-{version}-venv" / "bin" / "python"
+    install(python, wheel)
+    home = run([python, "-c", "import pyspark; print(pyspark.__path__[0])"], folder).strip()
+    assert f"Spark {version} predicted 480" in run([python, "-c", CLUSTER], folder, SPARK_HOME=home)

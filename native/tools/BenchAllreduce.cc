@@ -100,11 +100,16 @@ void run(const Options& options) {
   RankProcesses ranks(options.ranks);
   bloomery::Cancellation never;
   bloomery::comm::GlooConnector connector(ranks.rank(), ranks.size(), kHost, kTimeout);
-  auto communicator = connector.connect(ranks.gather(connector.address()), never);
+  bloomery::Log log;
+  auto communicator = connector.connect(ranks.gather(connector.address()), ranks.credentials(false), never, log);
+  bloomery::comm::GlooConnector encryptedConnector(ranks.rank(), ranks.size(), kHost, kTimeout);
+  auto encrypted =
+      encryptedConnector.connect(ranks.gather(encryptedConnector.address()), ranks.credentials(true), never, log);
   bloomery::comm::PlainGloo plain(ranks.rank(), ranks.size(), kHost);
   plain.connect(ranks.gather(plain.address()));
   std::vector<Runner> runners = {
       {"bloomery", [&](std::span<float> values) { communicator->allreduce(values, kTimeout); }},
+      {"encrypted", [&](std::span<float> values) { encrypted->allreduce(values, kTimeout); }},
       {"gloo", [&](std::span<float> values) { plain.allreduce(values); }},
   };
   std::vector<float> values(static_cast<size_t>(options.largest) / sizeof(float));

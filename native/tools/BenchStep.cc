@@ -164,7 +164,9 @@ constexpr bloomery::comm::Timeout kTimeout{120'000};
 std::unique_ptr<bloomery::comm::Communicator> connect(bloomery::tools::RankProcesses& workers, bool apart) {
   if (apart || workers.size() == 1) return std::move(bloomery::comm::makeLocalGroup(1)[0]);
   bloomery::comm::GlooConnector connector(workers.rank(), workers.size(), "127.0.0.1", kTimeout);
-  return connector.connect(workers.gather(connector.address()), bloomery::Cancellation());
+  bloomery::Log log;
+  return connector.connect(workers.gather(connector.address()), workers.credentials(false), bloomery::Cancellation(),
+                           log);
 }
 
 class StepBench final : public Bench {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "comm/Credentials.h"
 
 namespace bloomery::tools {
 
@@ -93,6 +94,13 @@ std::vector<std::string> RankProcesses::gather(const std::string& own) {
   all.clear();
   for (int i = 0; i < size_; ++i) all.push_back(receiveText(sockets_[0]));
   return all;
+}
+
+std::string RankProcesses::credentials(bool encrypt) {
+  if (rank_ > 0) return receiveText(sockets_[0]);
+  std::vector<std::string> issued = comm::issueCredentials(size_, 0, encrypt);
+  for (size_t i = 0; i < sockets_.size(); ++i) sendText(sockets_[i], issued[i + 1]);
+  return issued[0];
 }
 
 std::string RankProcesses::fromFirst(const std::string& own) {

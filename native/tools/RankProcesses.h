@@ -23,6 +23,8 @@ class RankProcesses {
 
   // Everybody's, by rank, for all.
   std::vector<std::string> gather(const std::string& own);
+  // What this rank proves itself to the others with; rank 0 makes them.
+  std::string credentials(bool encrypt);
   // What rank 0 gave, for all.
   std::string fromFirst(const std::string& own);
 

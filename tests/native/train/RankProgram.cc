@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "comm/Credentials.h"
 #include "tools/CheckpointFile.h"
 #include "tools/Files.h"
 #include "train/ArrowRows.h"
@@ -50,6 +51,15 @@ std::string meet(const Arguments& arguments, int peer) {
     std::this_thread::sleep_for(milliseconds(2));
   }
   return tools::readFile(address.string());
+}
+
+// Rank 0 makes them for all, before its address tells that it has come.
+void issueCredentials(const Arguments& arguments) {
+  if (arguments.rank > 0) return;
+  std::vector<std::string> issued = comm::issueCredentials(arguments.size, 0, false);
+  for (size_t peer = 0; peer < issued.size(); ++peer) {
+    tools::writeFile((arguments.folder / message(peer, ".credentials")).string(), issued[peer]);
+  }
 }
 
 void shutConnections() {
@@ -97,10 +107,11 @@ void run(const Arguments& arguments) {
       train::taskJson(training, arguments.rank, arguments.size, sections, train::smallNetwork(), arguments.stepTimeout),
       {});
   restore(arguments, trainer);
+  issueCredentials(arguments);
   tools::writeFile(own(arguments, ".address").string(), trainer.address());
   std::vector<std::string> addresses;
   for (int peer = 0; peer < arguments.size; ++peer) addresses.push_back(meet(arguments, peer));
-  trainer.connect(addresses);
+  trainer.connect(addresses, tools::readFile(own(arguments, ".credentials").string()));
   train::ArrowRows rows(train::idRange(static_cast<uint64_t>(arguments.rank) << 40, kRows));
   trainer.ingestSchema(rows.schema());
   trainer.ingest(rows.array(), arguments.rank, 0);

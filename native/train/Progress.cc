@@ -39,6 +39,7 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["allreduceSeconds"] = record.allreduceSeconds;
   json["exposedAllreduceSeconds"] = record.exposedAllreduceSeconds;
   json["reducedAgain"] = record.reducedAgain;
+  if (!record.stops.empty()) json["stops"] = record.stops;
   return json;
 }
 
@@ -102,6 +103,26 @@ void Progress::restoreHistory(std::vector<std::string> epochs) {
   history_ = std::move(epochs);
 }
 
+void Progress::ask() {
+  std::unique_lock lock(mutex_);
+  asks_ = true;
+  changed(lock);
+}
+
+void Progress::answer(bool stop) {
+  std::unique_lock lock(mutex_);
+  asks_ = false;
+  stopAnswered_ = stop;
+  lock.unlock();
+  news_.notify_all();
+}
+
+std::optional<bool> Progress::answerWithin(std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  if (!news_.wait_for(lock, wait, [&] { return !asks_; })) return std::nullopt;
+  return stopAnswered_;
+}
+
 void Progress::fail(std::exception_ptr failure) {
   std::unique_lock lock(mutex_);
   if (failure_ == nullptr) failure_ = failure;
@@ -136,6 +157,7 @@ Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
           {"samplesPerSecond", epochSeconds_ > 0 ? static_cast<double>(samples_) / epochSeconds_ : 0.0},
           {"samples", samples_},
           {"history", history},
+          {"asks", asks_},
           {"log", log.drain()},
           {"trace", spans}};
 }

@@ -8,8 +8,9 @@ import scala.jdk.CollectionConverters._
  * One finished epoch: what Keras's History keeps over all workers, and what one worker did: its rows,
  * their bytes, how many it had taken in when the epoch's first step began, and seconds in which it
  * read rows (upstream, or back from disk), converted and assembled them, waited for batches,
- * computed and reduced. Most of these overlap. Last comes how many messages of 16 bits
- * (gradientCompression) had to be reduced again in 32.
+ * computed and reduced. Most of these overlap. Then comes how many messages of 16 bits
+ * (gradientCompression) had to be reduced again in 32, why training ended with this epoch if it ended early, and
+ * all of it as the engine's JSON.
  */
 final case class EpochRecord(
     epoch: Int,
@@ -31,7 +32,9 @@ final case class EpochRecord(
     computeSeconds: Double,
     allreduceSeconds: Double,
     exposedAllreduceSeconds: Double,
-    reducedAgain: Long)
+    reducedAgain: Long,
+    stops: Option[String],
+    json: String)
 
 object EpochRecord {
   def fromJson(json: String): EpochRecord = {
@@ -57,7 +60,9 @@ object EpochRecord {
       computeSeconds = node.path("computeSeconds").asDouble(),
       allreduceSeconds = node.path("allreduceSeconds").asDouble(),
       exposedAllreduceSeconds = node.path("exposedAllreduceSeconds").asDouble(),
-      reducedAgain = node.path("reducedAgain").asLong())
+      reducedAgain = node.path("reducedAgain").asLong(),
+      stops = Option(node.get("stops")).map(_.asText()),
+      json = json)
   }
 
   private def numbers(node: JsonNode): Map[String, Double] =

@@ -1,6 +1,7 @@
 package org.apache.spark.bloomery
 
 import scala.collection.mutable
+import scala.util.{Failure => Error, Success}
 
 import org.apache.spark.rpc.{RpcCallContext, RpcEnv, ThreadSafeRpcEndpoint}
 
@@ -28,6 +29,9 @@ private[bloomery] final case class Lost(attempt: Int, rank: Int, message: String
 /** Has anybody failed? */
 private[bloomery] final case class AskFailed(attempt: Int) extends ControlMessage
 
+/** An epoch has ended, as the engine's JSON: answered with whether the driver wants to stop, once it knows. */
+private[bloomery] final case class EpochEnded(attempt: Int, epoch: String) extends ControlMessage
+
 /** Who has not come yet? */
 private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessage
 
@@ -41,7 +45,8 @@ private[bloomery] final class ControlChannel(
     override val rpcEnv: RpcEnv,
     numWorkers: Int,
     onProgress: String => Unit,
-    checkpoints: Option[CheckpointBoard] = None)
+    checkpoints: Option[CheckpointBoard] = None,
+    callbacks: Option[EpochCallbacks] = None)
     extends ThreadSafeRpcEndpoint {
 
   private val meetings = mutable.Map.empty[Int, mutable.Map[Int, (Array[Byte], RpcCallContext)]]
@@ -68,6 +73,7 @@ private[bloomery] final class ControlChannel(
       if (!firstLosses.exists(_.attempt == lost.attempt)) firstLosses = firstLosses :+ lost
       call.reply(true)
     case message: CheckpointMessage => checkpoints.foreach(_.handle(message, call))
+    case EpochEnded(attempt, epoch) => callbacks.fold(call.reply(false))(tell(_, attempt, epoch, call))
     case AskFailed(attempt) => call.reply(failedRank(attempt))
     case AskMissing(attempt) =>
       call.reply((0 until numWorkers).filterNot(meeting(attempt).contains).toList)
@@ -82,6 +88,15 @@ private[bloomery] final class ControlChannel(
       present.values.foreach { case (_, waiting) => waiting.reply(Right(addresses)) }
     }
   }
+
+  /** Where a function of the user throws, all workers hear that somebody failed and stop. */
+  private def tell(callbacks: EpochCallbacks, attempt: Int, epoch: String, call: RpcCallContext): Unit =
+    callbacks.tell(epoch) {
+      case Success(stops) => call.reply(stops)
+      case Error(error) =>
+        self.ask[Boolean](Failed(attempt, ControlChannel.Driver, Failure(error)))
+        ()
+    }
 
   private def record(failed: Failed): Unit =
     if (!failures.contains(failed.attempt)) {
@@ -102,4 +117,10 @@ private[bloomery] final class ControlChannel(
 
   private def meeting(attempt: Int): mutable.Map[Int, (Array[Byte], RpcCallContext)] =
     meetings.getOrElseUpdate(attempt, mutable.Map.empty)
+}
+
+private[bloomery] object ControlChannel {
+
+  /** The rank of a failure that is none of a worker's. */
+  private val Driver = -1
 }

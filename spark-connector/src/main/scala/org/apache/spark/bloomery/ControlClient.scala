@@ -40,6 +40,12 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
       .filter(_ != rank)
       .foreach(by => throw new StoppedByPeer(by))
 
+  /** Tells that an epoch has ended; the answer, whether to stop, may take as long as the user's functions do. */
+  def epochEnded(epoch: String): Future[Boolean] =
+    channel.ask[Boolean](
+      EpochEnded(attempt, epoch),
+      new RpcTimeout(ControlClient.LongestCallback, "bloomery.callbacks"))
+
   def fail(failure: Failure): Unit = {
     channel.askSync[Boolean](Failed(attempt, rank, failure))
     ()
@@ -80,6 +86,7 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
 
 private[bloomery] object ControlClient {
   private val PollInterval = 100.millis
+  private val LongestCallback = 7.days
 
   /** How long the first cause may take to reach the driver. */
   private val Grace = 2.seconds

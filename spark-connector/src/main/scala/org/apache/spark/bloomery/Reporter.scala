@@ -1,8 +1,11 @@
 package org.apache.spark.bloomery
 
 import scala.collection.mutable
+import scala.concurrent.Future
+import scala.concurrent.duration.Duration
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.util.ThreadUtils
 
 import io.bloomery.engine.{NativeTrainer, Progress}
 
@@ -13,6 +16,9 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
   private val spans = mutable.Queue.empty[String]
   private var lastReport = System.nanoTime()
 
+  /** Whether to stop after the epoch that the trainer asked about. */
+  private var answer = Option.empty[Future[Boolean]]
+
   /** The epochs that have ended, each as JSON. */
   def history: Seq[String] = epochs.result()
 
@@ -21,13 +27,23 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
 
   /** Waits for news and reports them; true when training has finished. */
   def poll(waitMillis: Long): Boolean = {
-    val progress = trainer.poll(waitMillis)
+    val progress = trainer.poll(if (answer.isEmpty) waitMillis else math.min(waitMillis, Reporter.AnswerMillis))
     progress.log.foreach(line => logInfo(line))
     epochs ++= progress.finishedEpochs
     spans ++= progress.trace
     spans.dropInPlace(spans.size - Reporter.MaxSpans)
     if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty) report(progress)
+    passOn(progress)
     progress.isFinished
+  }
+
+  /** The trainer's question after an epoch to the driver, and its answer back. */
+  private def passOn(progress: Progress): Unit = answer match {
+    case Some(told) if told.isCompleted =>
+      answer = None
+      trainer.answer(ThreadUtils.awaitResult(told, Duration.Zero))
+    case None if progress.asks => answer = epochs.result().lastOption.map(client.epochEnded)
+    case _ =>
   }
 
   /** For use between batches, which may be many a second. */
@@ -45,5 +61,8 @@ private[bloomery] object Reporter {
 
   /** So many spans of a worker travel to the driver. */
   private val MaxSpans = 4000
+
+  /** Between two looks whether the driver has answered. */
+  private val AnswerMillis = 10L
   private val IntervalNanos = 500L * 1000 * 1000
 }

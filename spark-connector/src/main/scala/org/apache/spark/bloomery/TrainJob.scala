@@ -17,9 +17,12 @@ import org.apache.spark.sql.{classic, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
-import io.bloomery.{Cancelled, InternalError, PeerLost}
+import io.bloomery.{Cancelled, EpochCallback, EpochRecord, InternalError, PeerLost}
 
-/** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features. */
+/**
+ * What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `initialWeights` those
+ * that training begins with, as safetensors, or empty.
+ */
 final case class TrainRequest(
     task: String,
     rowBytes: Long,
@@ -29,7 +32,9 @@ final case class TrainRequest(
     slotTimeout: Double,
     verbose: Int,
     checkpoints: Option[CheckpointRequest] = None,
-    maxRestarts: Int = 0)
+    maxRestarts: Int = 0,
+    callbacks: Seq[EpochCallback] = Seq.empty,
+    initialWeights: Array[Byte] = Array.emptyByteArray)
 
 /**
  * The weights as safetensors, the epochs of each worker as JSON, each worker's last spans as JSON, and which way
@@ -72,30 +77,44 @@ object TrainJob extends Logging {
       val input = Input.of(classicData, request.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
       val workers = workersOf(input, classicData, request)
-      Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) { checkpoints =>
-        checkpoints.prepare()
-        Using.resource(new ExecutorWatch(context, events.add)) { _ =>
-          jobs(0, checkpoints, request, events) { restart =>
-            Slots.await(context, request.numWorkers, request.slotTimeout, say)
-            val channel = new ControlChannel(
-              SparkEnv.get.rpcEnv,
-              request.numWorkers,
-              json => line.foreach(line => line.synchronized(line.show(json))),
-              checkpoints.board)
-            Using.resource(new Registered(channel)) { registered =>
-              val spec = TrainSpec(
-                request.task,
-                request.numWorkers,
-                request.connectTimeout,
-                registered.name,
-                checkpoints.target(restart))
-              outcome(channel, submit(workers, spec), events)
+      val initialWeights = Option.when(request.initialWeights.nonEmpty)(context.broadcast(request.initialWeights))
+      val hears = (json: String) => line.foreach(line => line.synchronized(line.show(json)))
+      Using.resource(new EpochCallbacks(request.callbacks)) { callbacks =>
+        Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) {
+          checkpoints =>
+            checkpoints.prepare()
+            val trained = Using.resource(new ExecutorWatch(context, events.add)) { _ =>
+              jobs(0, checkpoints, callbacks, request, events) { restart =>
+                Slots.await(context, request.numWorkers, request.slotTimeout, say)
+                val channel =
+                  new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, hears, checkpoints.board, Some(callbacks))
+                Using.resource(new Registered(channel)) { registered =>
+                  val spec = TrainSpec(
+                    request.task,
+                    request.numWorkers,
+                    request.connectTimeout,
+                    registered.name,
+                    checkpoints.target(restart),
+                    !callbacks.isEmpty,
+                    initialWeights)
+                  outcome(channel, submit(workers, spec), events)
+                }
+              }
             }
-          }
-        }.copy(input = input.text, events = events.all)
+            whyEarly(trained, callbacks).foreach(events.add)
+            trained.copy(input = input.text, events = events.all)
+        }
       }
     }
   }
+
+  /** What the user should know of a training that ended before its last epoch. */
+  private def whyEarly(outcome: TrainOutcome, callbacks: EpochCallbacks): Option[String] =
+    callbacks.stoppedAfter
+      .map(epoch => s"Training stopped after epoch $epoch: a callback asked for it")
+      .orElse(outcome.workerHistory.head.lastOption.map(EpochRecord.fromJson).flatMap { last =>
+        last.stops.map(why => s"Training stopped after epoch ${last.epoch}: $why")
+      })
 
   /** The rows as workers get them. */
   private[bloomery] def dealt(data: DataFrame, request: TrainRequest): DataFrame =
@@ -103,14 +122,19 @@ object TrainJob extends Logging {
 
   /** Beyond the attempts that Spark makes at a stage, jobs as often as the user allows. */
   @tailrec
-  private def jobs(restart: Int, checkpoints: FitCheckpoints, request: TrainRequest, events: FitEvents)(
-      job: Int => TrainOutcome): TrainOutcome =
+  private def jobs(
+      restart: Int,
+      checkpoints: FitCheckpoints,
+      callbacks: EpochCallbacks,
+      request: TrainRequest,
+      events: FitEvents)(job: Int => TrainOutcome): TrainOutcome =
     Try(job(restart)) match {
       case Success(outcome) => outcome
+      case Failure(_) if callbacks.failure.isDefined => throw callbacks.failure.get
       case Failure(lost @ (_: PeerLost | _: SparkException)) if restart < request.maxRestarts =>
         events.add(s"Training is submitted again, restart ${restart + 1} of ${request.maxRestarts}: ${lost.getMessage}")
         checkpoints.prepareAgain()
-        jobs(restart + 1, checkpoints, request, events)(job)
+        jobs(restart + 1, checkpoints, callbacks, request, events)(job)
       case Failure(error) => throw error
     }
 

@@ -6,6 +6,7 @@ import scala.concurrent.duration._
 import scala.util.Using
 
 import org.apache.spark.{BarrierTaskContext, SparkEnv}
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.internal.Logging
 
 import io.bloomery.{BloomeryException, PeerLost}
@@ -17,7 +18,9 @@ private[bloomery] final case class TrainSpec(
     numWorkers: Int,
     connectTimeout: Double,
     channel: String,
-    checkpoints: Option[CheckpointTarget])
+    checkpoints: Option[CheckpointTarget],
+    asksAfterEpoch: Boolean,
+    initialWeights: Option[Broadcast[Array[Byte]]])
 
 /**
  * The life of one worker on its task thread: open, meet the others, feed rows, watch until the
@@ -64,28 +67,29 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       client: ControlClient,
       rows: Feed): Iterator[TaskResult] = {
     val rank = context.partitionId()
-    Using.resource(NativeTrainer.open(workerTask(context))) { trainer =>
-      Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
-        Using.resource(checkpoints(context, trainer)) { checkpoints =>
-          checkpoints.restore()
-          val addresses = client.meet(
-            trainer.address(),
-            spec.connectTimeout.seconds,
-            () => context.killTaskIfInterrupted())
-          trainer.connect(addresses)
-          val reporter = new Reporter(trainer, client)
-          rows.into(trainer, context, reporter)
-          trainer.finishIngest()
-          while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
-          while (!checkpoints.isDone) {
-            context.killTaskIfInterrupted()
-            reporter.pollIfDue()
-            Thread.sleep(TrainTask.WriteMillis)
+    Using.resource(NativeTrainer.open(workerTask(context), spec.initialWeights.fold(Array.emptyByteArray)(_.value))) {
+      trainer =>
+        Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
+          Using.resource(checkpoints(context, trainer)) { checkpoints =>
+            checkpoints.restore()
+            val addresses = client.meet(
+              trainer.address(),
+              spec.connectTimeout.seconds,
+              () => context.killTaskIfInterrupted())
+            trainer.connect(addresses)
+            val reporter = new Reporter(trainer, client)
+            rows.into(trainer, context, reporter)
+            trainer.finishIngest()
+            while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
+            while (!checkpoints.isDone) {
+              context.killTaskIfInterrupted()
+              reporter.pollIfDue()
+              Thread.sleep(TrainTask.WriteMillis)
+            }
+            val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
+            Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace)) ++ weights
           }
-          val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
-          Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace)) ++ weights
         }
-      }
     }
   }
 
@@ -110,6 +114,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       .put("rank", context.partitionId())
       .put("threads", context.cpus())
       .put("host", TrainTask.host)
+      .put("asksAfterEpoch", spec.asksAfterEpoch)
     val env = SparkEnv.get
     RowSpace.complete(task.withObject("/data"), env, RowSpace.workersPerExecutor(env.conf, spec.numWorkers))
     task.toString

@@ -9,8 +9,10 @@ import sys
 from bloomery import layers, losses, metrics, optimizers, regularizers, schedules, zoo
 from bloomery.classifier import NeuralNetClassifier
 from bloomery.errors import BloomeryError, Cancelled, InternalError, PeerLost, ResourceError, UserError
-from bloomery.model import NeuralNetClassificationModel
+from bloomery.estimator import NeuralNetEstimator
+from bloomery.model import NeuralNetClassificationModel, NeuralNetModel, NeuralNetRegressionModel
 from bloomery.network import Model, Network, Sequential
+from bloomery.regressor import NeuralNetRegressor
 from bloomery.session import configure, jar
 from bloomery.summary import TrainingSummary
 
@@ -24,6 +26,10 @@ __all__ = [
     "Network",
     "NeuralNetClassificationModel",
     "NeuralNetClassifier",
+    "NeuralNetEstimator",
+    "NeuralNetModel",
+    "NeuralNetRegressionModel",
+    "NeuralNetRegressor",
     "PeerLost",
     "ResourceError",
     "Sequential",

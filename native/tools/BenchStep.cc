@@ -202,8 +202,8 @@ class InferenceBench final : public Bench {
         rows_(task.rowFormat()),
         batch_(task.training.batchSize, rows_.format()) {
     task.graph.parameters().initialize(0, parameters_);
-    plan_ = bloomery::nn::makeDnnlPlan(task.graph, parameters_, nullptr,
-                                       {.batchSize = batch_.capacity, .training = false, .profile = profile});
+    plan_ = task.worker.computing().makePlan(task.graph, parameters_, nullptr,
+                                             {.batchSize = batch_.capacity, .training = false, .profile = profile});
     fill(rows_);
     std::vector<int64_t> positions(static_cast<size_t>(batch_.capacity));
     for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i) % kRows;

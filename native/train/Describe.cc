@@ -6,7 +6,6 @@
 
 #include "base/JsonValue.h"
 #include "network/Summary.h"
-#include "nn/Plan.h"
 #include "train/TaskSpec.h"
 #include "train/TrainingLoop.h"
 
@@ -30,7 +29,7 @@ Memory memoryOf(const TaskSpec& task, int64_t batchSize) {
   memory.parameters = task.graph.parameters().layout().numFloats() * sizeof(float);
   memory.gradients = memory.parameters * (task.training.backwardPassesPerStep > 1 ? 2 : 1);
   memory.optimizer = memory.parameters * optim::numStateArenas(task.training.updates);
-  memory.activations = nn::estimateActivationBytes(task.graph, batchSize, true);
+  memory.activations = task.worker.computing().activationBytes(task.graph, batchSize, true);
   for (const data::FeatureFormat& feature : task.featuresFormat().features) {
     memory.batches += static_cast<size_t>(kPrefetchDepth * batchSize * feature.count) * sizeof(float);
   }

@@ -6,7 +6,6 @@
 #include "base/JsonValue.h"
 #include "checkpoint/Safetensors.h"
 #include "data/Batcher.h"
-#include "nn/Plan.h"
 #include "train/ComputeThreads.h"
 #include "train/LateColumns.h"
 #include "train/Objective.h"
@@ -49,7 +48,7 @@ struct Evaluator::State {
         ingest(task.columns, task.targetRules(), &rows, nullptr),
         batcher(rows),
         batch(kBatchSize, rows.format()),
-        plan(nn::makeDnnlPlan(task.graph, parameters, nullptr, {kBatchSize, false, 0})),
+        plan(task.worker.computing().makePlan(task.graph, parameters, nullptr, {kBatchSize, false, 0})),
         objective(task.training.heads, kBatchSize),
         losses(objective.numOutputs()),
         sums(kOutputs + 2 * objective.numOutputs() + objective.numMetricSums()) {

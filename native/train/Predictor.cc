@@ -5,7 +5,6 @@
 #include "base/Error.h"
 #include "checkpoint/Safetensors.h"
 #include "data/Batcher.h"
-#include "nn/Plan.h"
 #include "nn/Softmax.h"
 #include "train/ComputeThreads.h"
 #include "train/LateColumns.h"
@@ -33,8 +32,8 @@ struct Predictor::Session {
     }
     predictions.resize(static_cast<size_t>(widest * kBatchSizes[0]));
     for (int64_t size : kBatchSizes) {
-      stages.push_back(
-          {data::Batch(size, rows.format()), nn::makeDnnlPlan(task.graph, parameters, nullptr, {size, false, 0})});
+      stages.push_back({data::Batch(size, rows.format()),
+                        task.worker.computing().makePlan(task.graph, parameters, nullptr, {size, false, 0})});
     }
   }
 

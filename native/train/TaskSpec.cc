@@ -214,6 +214,7 @@ WorkerSpec WorkerSpec::fromJson(const Json& json) {
   spec.size = static_cast<int>(positive(reader.integer("size", spec.size), "size", kMaxWorkers));
   spec.threads = static_cast<int>(positive(reader.integer("threads", spec.threads), "threads", kMaxThreads));
   spec.host = reader.text("host", spec.host);
+  spec.device = reader.text("device", spec.device);
   spec.connectTimeout = positive(reader.number("connectTimeout", spec.connectTimeout), "connectTimeout");
   spec.stepTimeout = positive(reader.number("stepTimeout", spec.stepTimeout), "stepTimeout");
   spec.asksAfterEpoch = reader.boolean("asksAfterEpoch", spec.asksAfterEpoch);
@@ -222,6 +223,7 @@ WorkerSpec WorkerSpec::fromJson(const Json& json) {
     throw UserError(message("Rank out of range: ", rank, ", workers: ", spec.size));
   }
   spec.rank = static_cast<int>(rank);
+  nn::deviceNamed(spec.device);  // refuses what it does not know
   return spec;
 }
 

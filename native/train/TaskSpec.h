@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "network/Graph.h"
+#include "nn/Device.h"
 #include "optim/Updater.h"
 #include "tensor/Halves.h"
 #include "train/CheckpointSpec.h"
@@ -49,11 +50,13 @@ struct WorkerSpec {
   int size = 1;
   int threads = 1;
   std::string host = "127.0.0.1";
+  std::string device = nn::kDefaultDevice;
   double connectTimeout = 60;   // seconds
   double stepTimeout = 60;      // seconds
   bool asksAfterEpoch = false;  // whether to go on: rank 0's owner, while the others wait
 
   static WorkerSpec fromJson(const Json& json);
+  const nn::Device& computing() const { return nn::deviceNamed(device); }
 };
 
 struct TaskSpec {

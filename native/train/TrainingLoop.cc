@@ -81,9 +81,10 @@ TrainingLoop::TrainingLoop(LoopContext context)
       rows_(gradients_, layout_, sparseSlicesOf(context_)),
       tail_(gradients_.all().subspan(layout_.numFloats(), tailFloats(context_.task))),
       reducer_(context_.communicator, timeout_),
-      plan_(nn::makeDnnlPlan(context_.task.graph, context_.parameters, &gradients_,
-                             {batchSize_, true, context_.task.training.seed,
-                              context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_, &rows_})),
+      plan_(context_.task.worker.computing().makePlan(
+          context_.task.graph, context_.parameters, &gradients_,
+          {batchSize_, true, context_.task.training.seed,
+           context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_, &rows_})),
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1, layout_, gradients_, rows_),

@@ -14,6 +14,7 @@ from bloomery.callbacks import Callback, Callbacks
 from bloomery.errors import translated
 from bloomery.model import NetworkModel
 from bloomery.names import camel_case
+from bloomery.notebook import progress_bar
 from bloomery.persistence import Writable
 from bloomery.training_params import TrainingParams
 
@@ -105,12 +106,12 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         assert self._java_obj is not None
         self._transfer_params_to_java()
         if not self._callbacks:
-            with translated():
+            with progress_bar(self.uid, self.getVerbose()), translated():
                 return fit(self._java_obj)
         callbacks = Callbacks(self._callbacks)
         called = self._java_obj.copy(self._empty_java_param_map()).withCallback(callbacks)
         try:
-            with translated():
+            with progress_bar(self.uid, self.getVerbose()), translated():
                 return fit(called)
         except Exception:
             if callbacks.error is not None:

@@ -11,13 +11,14 @@ from bloomery.checkpoint_params import CheckpointParams
 from bloomery.network import Network
 from bloomery.optimizers import Optimizer
 from bloomery.params import network_json, optimizer_text
+from bloomery.progress_params import ProgressParams
 from bloomery.stopping_params import StoppingParams
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams):
+class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams, ProgressParams):
     """The params of training. One that is not set and has no default here has the engine's default."""
 
     _owner = Params._dummy()
@@ -119,9 +120,6 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
     )
     slotTimeout: Param[float] = Param(
         _owner, "slotTimeout", "seconds to wait until numWorkers task slots are there", TypeConverters.toFloat
-    )
-    verbose: Param[int] = Param(
-        _owner, "verbose", "0 is quiet, 1 shows progress on the driver's stderr", TypeConverters.toInt
     )
     initialModel: Param[str] = Param(
         _owner,
@@ -226,10 +224,6 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         """Seconds to wait until numWorkers task slots are there."""
         return self.getOrDefault(self.slotTimeout)
 
-    def getVerbose(self) -> int:
-        """0 is quiet, 1 shows progress."""
-        return self.getOrDefault(self.verbose)
-
     def getInitialModel(self) -> str:
         """The folder of the model whose weights training begins with."""
         return self.getOrDefault(self.initialModel)
@@ -333,10 +327,6 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
     def setSlotTimeout(self, value: float) -> Self:
         """Seconds to wait until numWorkers task slots are there."""
         return self.setParams(slotTimeout=value)
-
-    def setVerbose(self, value: int) -> Self:
-        """0 is quiet, 1 shows progress on the driver's stderr."""
-        return self.setParams(verbose=value)
 
     def setValidationIndicatorCol(self, value: str) -> Self:
         """The boolean column that marks rows as validation: evaluated after each epoch, never trained on."""

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/Error.h"
+#include "nn/Device.h"
 #include "nn/TestNetwork.h"
 
 namespace bloomery::nn {
@@ -95,6 +96,15 @@ TEST_P(PlanTest, refusesWhatItWasNotMadeFor) {
 
 INSTANTIATE_TEST_SUITE_P(plans, PlanTest, testing::Values(makeDnnlPlan, makeReferencePlan),
                          [](const auto& instance) { return instance.param == makeDnnlPlan ? "dnnl" : "reference"; });
+
+TEST(DeviceTest, referenceTellsItsMemory) {
+  TestNetwork network(kMnistCnn, 1);
+  const Device& device = deviceNamed("reference");
+  for (bool training : {true, false}) {
+    auto plan = device.makePlan(network.graph, network.parameters, &network.gradients, {4, training, 0});
+    EXPECT_EQ(device.activationBytes(network.graph, 4, training), plan->memoryBytes());
+  }
+}
 
 TEST(DnnlPlanMemoryTest, estimateIsNearTheTruth) {
   for (int64_t batchSize : {1, 32, 96}) {

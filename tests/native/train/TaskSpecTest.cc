@@ -58,6 +58,16 @@ INSTANTIATE_TEST_SUITE_P(
                   "Wrong value for epochs of training: \"two\", wanted a whole number"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(TaskSpec, unknownDeviceIsRefused) {
+  std::string task = message(R"({"network": )", smallNetwork(), R"(, "worker": {"device": "cup"}})");
+  try {
+    TaskSpec::parse(task);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "Unknown device: cup, nearest known: cpu");
+  }
+}
+
 TEST(TaskSpec, networkWithoutSoftmaxIsRefused) {
   std::string task = R"({"network": {"layers": [{"kind": "Input", "shape": [4]}, {"kind": "Dense", "units": 3}]},
                          "training": {}})";

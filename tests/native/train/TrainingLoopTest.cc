@@ -54,6 +54,20 @@ TEST(TrainingLoop, theSameOnMnistCnn) {
   expectHalvesToTrainLikeTheWhole(network::kMnistCnn, R"({"kind": "sgd", "learningRate": 0.001})");
 }
 
+TEST(TrainingLoop, everyDeviceTrainsAlike) {
+  std::vector<std::vector<double>> losses;
+  for (const char* device : {"cpu", "reference"}) {
+    std::string task = message(R"({"network": )", smallNetwork(), R"(, "training": {"epochs": 3, "batchSize": 7},)",
+                               R"( "worker": {"device": ")", device, "\"}}");
+    Worker worker(task, {idRange(0, 40)}, std::move(comm::makeLocalGroup(1)[0]));
+    worker.run();
+    losses.push_back(worker.result().losses);
+  }
+  ASSERT_EQ(losses[0].size(), 3u);
+  for (size_t epoch = 0; epoch < 3; ++epoch) EXPECT_NEAR(losses[0][epoch], losses[1][epoch], 1e-4) << epoch;
+  EXPECT_NE(losses[0], losses[1]);  // not twice the same device: sums of other orders round otherwise
+}
+
 TEST(TrainingLoop, sameSeedGivesTheSameBits) {
   std::string training = R"({"epochs": 3, "batchSize": 7, "optimizer": "adam", "seed": 5})";
   std::vector<WorkerRows> rows = {{idRange(0, 40)}, {idRange(100, 25)}};

@@ -70,7 +70,7 @@ struct WorkerRows {
   std::function<void(size_t)> beforeRow = {};
   std::function<float(uint64_t)> weightOf = {};  // by row id, instead of `weight`
   int64_t sparseFloats = kSparseFloats;
-  Checkpoints* checkpoints = nullptr;            // to go on from and to be filled
+  Checkpoints* checkpoints = nullptr;  // to go on from and to be filled
 };
 
 class Worker {

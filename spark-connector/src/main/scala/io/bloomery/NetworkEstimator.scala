@@ -92,6 +92,8 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
       $(verbose),
       checkpoints,
       $(maxRestarts),
+      uid,
+      TaskJson.column(this, tensorboardDir),
       callbacks,
       initialWeights(dataset.sparkSession))
   }

@@ -13,7 +13,8 @@ trait TrainingParams
     extends NetworkParams
     with HasValidationIndicatorCol
     with CheckpointParams
-    with StoppingParams {
+    with StoppingParams
+    with ProgressParams {
 
   final val network: Param[String] =
     new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model")
@@ -105,9 +106,6 @@ trait TrainingParams
   final val slotTimeout: DoubleParam =
     new DoubleParam(this, "slotTimeout", "seconds to wait until numWorkers task slots are there")
 
-  final val verbose: IntParam =
-    new IntParam(this, "verbose", "0 is quiet, 1 shows progress on the driver's stderr")
-
   final val initialModel: Param[String] = new Param[String](
     this,
     "initialModel",
@@ -118,8 +116,7 @@ trait TrainingParams
     forceRepartition -> false,
     connectTimeout -> 60.0,
     stepTimeout -> 60.0,
-    slotTimeout -> 120.0,
-    verbose -> 1)
+    slotTimeout -> 120.0)
 
   final def getNetwork: String = $(network)
   final def getValidationFraction: Double = $(validationFraction)
@@ -145,7 +142,6 @@ trait TrainingParams
   final def getConnectTimeout: Double = $(connectTimeout)
   final def getStepTimeout: Double = $(stepTimeout)
   final def getSlotTimeout: Double = $(slotTimeout)
-  final def getVerbose: Int = $(verbose)
   final def getInitialModel: String = $(initialModel)
 
   def setNetwork(value: Network): this.type = set(network, value.toJson)
@@ -175,6 +171,5 @@ trait TrainingParams
   def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
   def setStepTimeout(value: Double): this.type = set(stepTimeout, value)
   def setSlotTimeout(value: Double): this.type = set(slotTimeout, value)
-  def setVerbose(value: Int): this.type = set(verbose, value)
   def setInitialModel(path: String): this.type = set(initialModel, path)
 }

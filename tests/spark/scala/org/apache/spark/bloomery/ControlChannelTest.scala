@@ -21,7 +21,7 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
     spark.sparkContext
     val env = SparkEnv.get.rpcEnv
     val shown = new ConcurrentLinkedQueue[String]
-    val channel = new ControlChannel(env, numWorkers, json => { shown.add(json); () })
+    val channel = new ControlChannel(env, numWorkers, (rank, json) => { shown.add(s"$rank: $json"); () })
     val name = s"test-${System.nanoTime()}"
     val reference = env.setupEndpoint(name, channel)
     try body(channel, ControlClient.connect(name, _, _), () => shown.asScala.toSeq)
@@ -69,7 +69,7 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
       assert(intercept[StoppedByPeer](client(0, 0).report("""{"step":3}""")).rank == 1)
       assert(client(0, 0).failedPeer().contains(1))
       assert(channel.firstFailure.map(_.failure.message).contains("first"))
-      assert(shown() == Seq("""{"step":1}""", """{"step":3}"""), "only rank 0 is shown")
+      assert(shown() == Seq("""0: {"step":1}""", """1: {"step":2}""", """0: {"step":3}"""))
     }
   }
 

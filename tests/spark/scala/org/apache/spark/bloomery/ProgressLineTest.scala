@@ -2,12 +2,13 @@ package org.apache.spark.bloomery
 
 import java.io.{ByteArrayOutputStream, PrintStream}
 
+import io.bloomery.engine.Progress
 import org.scalatest.funsuite.AnyFunSuite
 
 class ProgressLineTest extends AnyFunSuite {
-  private def training(epoch: Int, step: Int, history: String = ""): String =
-    s"""{"state":"training","epoch":$epoch,"epochs":2,"step":$step,"steps":313,"loss":0.31214,
-       |"metrics":{"accuracy":0.9012},"samplesPerSecond":2105.4,"history":[$history]}""".stripMargin
+  private def progress(epoch: Int, step: Int, history: String = ""): Progress =
+    Progress(s"""{"state":"training","epoch":$epoch,"epochs":2,"step":$step,"steps":313,"loss":0.31214,
+       |"metrics":{"accuracy":0.9012},"samplesPerSecond":2105.4,"history":[$history]}""".stripMargin)
 
   private val firstEpoch =
     """{"epoch":1,"loss":0.2,"metrics":{"accuracy":0.94},"validation":{"loss":0.1,"metrics":{"accuracy":0.97}},
@@ -24,9 +25,9 @@ class ProgressLineTest extends AnyFunSuite {
   test("the line tells epoch, step, loss, metrics, speed and time left") {
     val text = shown(live = true) { (line, at) =>
       at(10)
-      line.show(training(1, 20))
+      line.report(0, progress(1, 20))
       at(20)
-      line.show(training(1, 120))
+      line.report(0, progress(1, 120))
     }
     assert(text.endsWith(
       "\repoch 1/2  step 120/313  loss 0.3121  accuracy 0.9012  2105 samples/s  51 s left"))
@@ -35,8 +36,8 @@ class ProgressLineTest extends AnyFunSuite {
 
   test("the last line of an epoch stays") {
     val text = shown(live = true) { (line, _) =>
-      line.show(training(1, 300))
-      line.show(training(2, 1, firstEpoch))
+      line.report(0, progress(1, 300))
+      line.report(0, progress(2, 1, firstEpoch))
     }
     assert(text.contains("epoch 1/2  loss 0.2000  accuracy 0.9400  validation loss 0.1000" +
       "  validation accuracy 0.9700  2400 samples/s  25.0 s\n"))
@@ -46,7 +47,7 @@ class ProgressLineTest extends AnyFunSuite {
     val text = shown(live = false) { (line, at) =>
       (0 to 20).foreach { second =>
         at(second.toLong)
-        line.show(training(1, second))
+        line.report(0, progress(1, second))
       }
     }
     assert(!text.contains("\r"))

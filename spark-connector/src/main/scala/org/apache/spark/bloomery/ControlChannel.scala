@@ -44,7 +44,7 @@ private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessa
 private[bloomery] final class ControlChannel(
     override val rpcEnv: RpcEnv,
     numWorkers: Int,
-    onProgress: String => Unit,
+    onProgress: (Int, String) => Unit,
     checkpoints: Option[CheckpointBoard] = None,
     callbacks: Option[EpochCallbacks] = None)
     extends ThreadSafeRpcEndpoint {
@@ -64,7 +64,7 @@ private[bloomery] final class ControlChannel(
   override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
     case Meet(attempt, rank, address) => meet(attempt, rank, address, call)
     case Report(attempt, rank, progress) =>
-      if (rank == 0) onProgress(progress)
+      onProgress(rank, progress)
       call.reply(failedRank(attempt))
     case failed: Failed =>
       record(failed)

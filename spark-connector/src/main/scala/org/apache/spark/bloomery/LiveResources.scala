@@ -7,6 +7,6 @@ object LiveResources {
   def predictors: Int = PredictorCache.size
   def arrowBytes: Long = ArrowMemory.allocatedBytes
   def threads: Int = Thread.getAllStackTraces.keySet.asScala.count { thread =>
-    Seq(KillWatch.ThreadName, CheckpointWriter.ThreadName).exists(thread.getName.startsWith)
+    Seq(KillWatch.ThreadName, CheckpointWriter.ThreadName, FitViews.ThreadName).exists(thread.getName.startsWith)
   }
 }

@@ -20,39 +20,32 @@ private[bloomery] final class ProgressLine(
     out: PrintStream,
     live: Boolean,
     clear: () => Unit = () => (),
-    now: () => Long = () => System.nanoTime()) {
-  private var started: Option[(Long, Double)] = None
+    now: () => Long = () => System.nanoTime())
+    extends FitView {
+  private val timeLeft = new TimeLeft(now)
   private var lastPrinted = now() - ProgressLine.SlowNanos
   private var width = 0
 
-  def show(json: String): Unit = {
-    val progress = Progress(json)
+  override def report(rank: Int, progress: Progress): Unit = if (rank == 0) show(progress)
+
+  /** A sentence of its own line. */
+  override def say(text: String): Unit = printLine(text)
+
+  private def show(progress: Progress): Unit = {
     progress.finishedEpochs
       .map(EpochRecord.fromJson)
       .foreach(epoch => printLine(ProgressLine.epochText(epoch, progress.epochs)))
     progress.state match {
       case "loading" if progress.rows > 0 => showNow(s"loading  ${progress.rows} rows on the first worker")
       case "training" =>
-        if (started.isEmpty) started = Some((now(), ProgressLine.stepsDone(progress)))
-        showNow(ProgressLine.text(progress, secondsLeft(progress)))
+        showNow(ProgressLine.text(progress, timeLeft.of(progress)))
       case _ => ()
     }
   }
 
-  /** A sentence of its own line. */
-  def say(text: String): Unit = printLine(text)
-
   private def showNow(text: String): Unit =
     if (live) overwrite(text)
     else if (now() - lastPrinted > ProgressLine.SlowNanos) printLine(text)
-
-  private def secondsLeft(progress: Progress): Option[Double] =
-    for {
-      (since, before) <- started
-      done = ProgressLine.stepsDone(progress) - before
-      left = progress.steps.toDouble * progress.epochs - ProgressLine.stepsDone(progress)
-      if done > 0 && progress.steps > 0
-    } yield (now() - since) / 1e9 / done * left
 
   private def overwrite(text: String): Unit = {
     clear()
@@ -102,9 +95,6 @@ private[bloomery] object ProgressLine {
 
   private def format(pattern: String, value: Double): String =
     String.format(Locale.ROOT, pattern, Double.box(value))
-
-  private def stepsDone(progress: Progress): Double =
-    (progress.epoch - 1).toDouble * progress.steps + progress.step
 
   /** Java's own test also wants standard input, which Python and batch shells redirect. */
   private def isTerminal: Boolean =

@@ -20,8 +20,8 @@ import org.apache.spark.util.Utils
 import io.bloomery.{Cancelled, EpochCallback, EpochRecord, InternalError, PeerLost}
 
 /**
- * What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `initialWeights` those
- * that training begins with, as safetensors, or empty.
+ * What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's,
+ * `initialWeights` those that training begins with, as safetensors, or empty.
  */
 final case class TrainRequest(
     task: String,
@@ -33,6 +33,8 @@ final case class TrainRequest(
     verbose: Int,
     checkpoints: Option[CheckpointRequest] = None,
     maxRestarts: Int = 0,
+    uid: String = "",
+    tensorboardDir: Option[String] = None,
     callbacks: Seq[EpochCallback] = Seq.empty,
     initialWeights: Array[Byte] = Array.emptyByteArray)
 
@@ -68,26 +70,23 @@ object TrainJob extends Logging {
   def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
     val classicData = dealt(data, request).asInstanceOf[classic.Dataset[Row]]
     val context = classicData.sparkSession.sparkContext
-    val line = Option.when(request.verbose > 0)(ProgressLine.onStderr(context))
-    // Several threads tell something.
-    val say = (text: String) => line.foreach(line => line.synchronized(line.say(text)))
-    val events = new FitEvents(say)
+    val views = new FitViews(viewsOf(classicData.sparkSession, request))
+    val events = new FitEvents(views.say)
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
-    SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
+    views.during(SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
       val input = Input.of(classicData, request.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
       val workers = workersOf(input, classicData, request)
       val initialWeights = Option.when(request.initialWeights.nonEmpty)(context.broadcast(request.initialWeights))
-      val hears = (json: String) => line.foreach(line => line.synchronized(line.show(json)))
       Using.resource(new EpochCallbacks(request.callbacks)) { callbacks =>
         Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) {
           checkpoints =>
             checkpoints.prepare()
             val trained = Using.resource(new ExecutorWatch(context, events.add)) { _ =>
               jobs(0, checkpoints, callbacks, request, events) { restart =>
-                Slots.await(context, request.numWorkers, request.slotTimeout, say)
+                Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
                 val channel =
-                  new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, hears, checkpoints.board, Some(callbacks))
+                  new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, views.report, checkpoints.board, Some(callbacks))
                 Using.resource(new Registered(channel)) { registered =>
                   val spec = TrainSpec(
                     request.task,
@@ -105,7 +104,16 @@ object TrainJob extends Logging {
             trained.copy(input = input.text, events = events.all)
         }
       }
-    }
+    })
+  }
+
+  /** Who shows the fit: the driver's stderr, Spark's UI, files for TensorBoard. */
+  private def viewsOf(session: SparkSession, request: TrainRequest): Seq[FitView] = {
+    val context = session.sparkContext
+    BloomeryTab.attachTo(context)
+    Option.when(request.verbose > 0)(ProgressLine.onStderr(context)).toSeq ++
+      request.tensorboardDir.map(new TensorBoardLog(_, hadoopConf(session))) :+
+      LiveFits.start(request.uid, request.task, request.numWorkers)
   }
 
   /** What the user should know of a training that ended before its last epoch. */

@@ -32,7 +32,10 @@ ESTIMATORS = [NeuralNetClassifier, NeuralNetRegressor, NeuralNetEstimator]
 def test_params_are_the_jvms(spark, kind):
     ours = kind()
     theirs = {param.name(): param.doc() for param in ours._java_obj.params()}
-    assert {param.name: param.doc.rstrip(".") for param in ours.params} == {n: d.rstrip(".") for n, d in theirs.items()}
+    assert {param.name for param in ours.params} == set(theirs)
+    for param in ours.params:
+        # Spark itself does not say the same of thresholds in both languages.
+        assert param.name == "thresholds" or param.doc.rstrip(".") == theirs[param.name].rstrip("."), param.name
     keywords = set(inspect.signature(kind).parameters)
     assert keywords == {*theirs, "callbacks"}
 

@@ -86,7 +86,12 @@ object TrainJob extends Logging {
               jobs(0, checkpoints, callbacks, request, events) { restart =>
                 Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
                 val channel =
-                  new ControlChannel(SparkEnv.get.rpcEnv, request.numWorkers, views.report, checkpoints.board, Some(callbacks))
+                  new ControlChannel(
+                    SparkEnv.get.rpcEnv,
+                    request.numWorkers,
+                    views.report,
+                    checkpoints.board,
+                    Some(callbacks))
                 Using.resource(new Registered(channel)) { registered =>
                   val spec = TrainSpec(
                     request.task,

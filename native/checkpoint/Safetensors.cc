@@ -180,13 +180,13 @@ void writeSafetensors(const ArenaLayout& layout, std::span<const TensorPart> par
 
 namespace {
 
-void read(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span<const TensorPart> parts,
-          bool passesOverState) {
-  Json header = readHeader(bytes);
+std::span<const std::byte> dataOf(std::span<const std::byte> bytes) {
   uint64_t headerBytes = 0;
   std::memcpy(&headerBytes, bytes.data(), kLengthBytes);
-  std::span<const std::byte> data = bytes.subspan(kLengthBytes + headerBytes);
+  return bytes.subspan(kLengthBytes + headerBytes);
+}
 
+std::vector<Entry> readEntries(const Json& header, std::span<const std::byte> data) {
   std::vector<Entry> entries;
   for (const auto& item : header.items()) {
     if (item.key() == kMetadata) {
@@ -196,6 +196,26 @@ void read(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span
     }
   }
   checkPlaces(entries, data.size());
+  return entries;
+}
+
+// Of entries that were checked.
+void copyAll(const std::vector<Entry>& entries, const std::map<std::string, Target>& targets,
+             std::span<const std::byte> data) {
+  for (const Entry& entry : entries) {
+    if (targets.at(entry.name).finite) checkFinite(entry, data);
+  }
+  for (const Entry& entry : entries) {
+    const Target& target = targets.at(entry.name);
+    std::memcpy(target.values, data.data() + entry.begin, target.slice->size * sizeof(float));
+  }
+}
+
+void read(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span<const TensorPart> parts,
+          bool passesOverState) {
+  Json header = readHeader(bytes);
+  std::span<const std::byte> data = dataOf(bytes);
+  std::vector<Entry> entries = readEntries(header, data);
   const std::map<std::string, Target> targets = targetsOf(layout, parts);
   if (passesOverState) {
     std::erase_if(entries, [&](const Entry& entry) {
@@ -214,13 +234,7 @@ void read(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span
       }
     }
   }
-  for (const Entry& entry : entries) {
-    if (targets.at(entry.name).finite) checkFinite(entry, data);
-  }
-  for (const Entry& entry : entries) {
-    const Target& target = targets.at(entry.name);
-    std::memcpy(target.values, data.data() + entry.begin, target.slice->size * sizeof(float));
-  }
+  copyAll(entries, targets, data);
 }
 
 }  // namespace
@@ -232,6 +246,27 @@ void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout
 
 void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span<const TensorPart> parts) {
   read(bytes, layout, parts, false);
+}
+
+std::vector<std::string> readMatching(std::span<const std::byte> bytes, const ArenaLayout& layout,
+                                      const Arena& values) {
+  Json header = readHeader(bytes);
+  std::span<const std::byte> data = dataOf(bytes);
+  std::vector<Entry> entries = readEntries(header, data);
+  TensorPart weights{"", values.all()};
+  const std::map<std::string, Target> targets = targetsOf(layout, std::span(&weights, 1));
+  std::erase_if(entries, [&](const Entry& entry) { return !targets.contains(entry.name); });
+  if (entries.empty()) {
+    throw UserError(message("Weights are of another network: they have none of its tensors, such as '",
+                            targets.begin()->first, "'"));
+  }
+  for (const Entry& entry : entries) checkEntry(entry, *targets.at(entry.name).slice);
+  copyAll(entries, targets, data);
+  std::vector<std::string> missing;
+  for (const Slice& slice : layout.slices()) {
+    if (!header.contains(slice.name)) missing.push_back(slice.name);
+  }
+  return missing;
 }
 
 std::string readMetadata(std::span<const std::byte> bytes, const std::string& key) {

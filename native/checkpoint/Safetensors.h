@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tensor/Arena.h"
 
@@ -31,6 +32,10 @@ void writeSafetensors(const ArenaLayout& layout, std::span<const TensorPart> par
 void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values);
 // Fills all parts. Only those without a prefix, the weights, have to be finite.
 void readSafetensors(std::span<const std::byte> bytes, const ArenaLayout& layout, std::span<const TensorPart> parts);
+
+// Fills what the bytes have of `values`, by name, and passes over what else they have; the names that they do not have.
+// UserError as above, and when they have none of them.
+std::vector<std::string> readMatching(std::span<const std::byte> bytes, const ArenaLayout& layout, const Arena& values);
 
 // A text of the metadata, empty when there is none of this key. UserError when the bytes are no safetensors.
 std::string readMetadata(std::span<const std::byte> bytes, const std::string& key);

@@ -18,6 +18,7 @@
 #include "jni/Text.h"
 #include "train/Describe.h"
 #include "train/EngineInfo.h"
+#include "train/Evaluator.h"
 #include "train/ExportOnnx.h"
 #include "train/Predictor.h"
 #include "train/ScanFeed.h"
@@ -29,10 +30,13 @@ using bloomery::jni::guard;
 using bloomery::jni::HandleTable;
 using bloomery::jni::JavaSource;
 using bloomery::jni::toBytes;
+using bloomery::jni::toDoubles;
 using bloomery::jni::toJava;
 using bloomery::jni::toJavaByteArrays;
 using bloomery::jni::toJavaBytes;
+using bloomery::jni::toJavaDoubles;
 using bloomery::jni::toUtf8;
+using bloomery::train::Evaluator;
 using bloomery::train::Predictor;
 using bloomery::train::Snapshot;
 using bloomery::train::Trainer;
@@ -41,6 +45,7 @@ namespace {
 
 HandleTable<Trainer> trainers("trainer");
 HandleTable<Predictor> predictors("predictor");
+HandleTable<Evaluator> evaluators("evaluator");
 HandleTable<ParquetScan> scans("scan");
 
 void* pointer(jlong address) { return reinterpret_cast<void*>(address); }
@@ -174,6 +179,10 @@ JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_pollTrainer(JNIEnv* env, j
                [&] { return toJava(env, trainers.get(trainer)->poll(std::chrono::milliseconds(waitMillis)).dump()); });
 }
 
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_answerTrainer(JNIEnv* env, jclass, jlong trainer, jboolean stop) {
+  guard(env, [&] { trainers.get(trainer)->answer(stop == JNI_TRUE); });
+}
+
 JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_trainerWeights(JNIEnv* env, jclass, jlong trainer) {
   return guard(env, [&] { return toJavaBytes(env, trainers.get(trainer)->weights()); });
 }
@@ -253,9 +262,35 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closePredictor(JNIEnv* env, j
   guard(env, [&] { predictors.close(predictor); });
 }
 
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openEvaluator(JNIEnv* env, jclass, jstring task,
+                                                                  jbyteArray weights) {
+  return guard(env, [&] {
+    std::string bytes = toBytes(env, weights);
+    return evaluators.add(std::make_shared<Evaluator>(toUtf8(env, task), std::as_bytes(std::span(bytes))));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_evaluate(JNIEnv* env, jclass, jlong evaluator, jlong arrowSchema,
+                                                            jlong arrowArray, jint partition, jlong firstRow) {
+  guard(env, [&] { evaluators.get(evaluator)->add(pointer(arrowSchema), pointer(arrowArray), partition, firstRow); });
+}
+
+JNIEXPORT jdoubleArray JNICALL Java_io_bloomery_jni_Native_evaluatorSums(JNIEnv* env, jclass, jlong evaluator) {
+  return guard(env, [&] { return toJavaDoubles(env, evaluators.get(evaluator)->sums()); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closeEvaluator(JNIEnv* env, jclass, jlong evaluator) {
+  guard(env, [&] { evaluators.close(evaluator); });
+}
+
+JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_measures(JNIEnv* env, jclass, jstring task, jdoubleArray sums) {
+  return guard(
+      env, [&] { return toJava(env, bloomery::train::measuresOf(toUtf8(env, task), toDoubles(env, sums)).dump()); });
+}
+
 JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_liveResources(JNIEnv* env, jclass) {
   return guard(env, [&] {
-    Json live = {{"handles", trainers.size() + predictors.size() + scans.size()},
+    Json live = {{"handles", trainers.size() + predictors.size() + evaluators.size() + scans.size()},
                  {"arrowBytes", bloomery::data::arrowBytesAllocated()},
                  {"threads", bloomery::countNamedThreads()}};
     return toJava(env, live.dump());

@@ -110,4 +110,18 @@ jobjectArray toJavaByteArrays(JNIEnv* env, const std::vector<std::string>& array
   return out;
 }
 
+std::vector<double> toDoubles(JNIEnv* env, jdoubleArray values) {
+  check(values != nullptr, "An array of doubles is null");
+  std::vector<double> out(static_cast<size_t>(env->GetArrayLength(values)));
+  env->GetDoubleArrayRegion(values, 0, static_cast<jsize>(out.size()), out.data());
+  return out;
+}
+
+jdoubleArray toJavaDoubles(JNIEnv* env, const std::vector<double>& values) {
+  jdoubleArray out = env->NewDoubleArray(static_cast<jsize>(values.size()));
+  if (out == nullptr) throw JavaExceptionPending();
+  env->SetDoubleArrayRegion(out, 0, static_cast<jsize>(values.size()), values.data());
+  return out;
+}
+
 }  // namespace bloomery::jni

@@ -1,4 +1,4 @@
-// Texts and byte arrays across the boundary, as true UTF-8: JNI's own "modified UTF-8" would garble what lies beyond
+// Texts and arrays across the boundary, as true UTF-8: JNI's own "modified UTF-8" would garble what lies beyond
 // the basic plane.
 #pragma once
 
@@ -14,5 +14,7 @@ jstring toJava(JNIEnv* env, const std::string& utf8);
 std::string toBytes(JNIEnv* env, jbyteArray bytes);
 jbyteArray toJavaBytes(JNIEnv* env, const std::string& bytes);
 jobjectArray toJavaByteArrays(JNIEnv* env, const std::vector<std::string>& arrays);
+std::vector<double> toDoubles(JNIEnv* env, jdoubleArray values);
+jdoubleArray toJavaDoubles(JNIEnv* env, const std::vector<double>& values);
 
 }  // namespace bloomery::jni

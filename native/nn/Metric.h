@@ -84,6 +84,8 @@ struct MetricSpec {
 // UserErrors.
 MetricSpec readMetric(const Json& json);
 Json toJson(const MetricSpec& spec);
+// Else a metric is an error, the better the smaller.
+bool largerIsBetter(const MetricSpec& spec);
 
 // The rows of one batch at one output.
 struct Scores {

@@ -17,8 +17,7 @@ constexpr comm::Timeout kSignOfLife{50};
 
 Checkpointer::Checkpointer(const TaskSpec& task, Checkpoints* checkpoints, comm::Communicator& communicator,
                            const StepDeadline& deadline, const Cancellation& cancellation, Log* log)
-    : task_(task),
-      slot_(task.checkpoint && checkpoints != nullptr ? &checkpoints->slot : nullptr),
+    : slot_(task.checkpoint && checkpoints != nullptr ? &checkpoints->slot : nullptr),
       communicator_(communicator),
       deadline_(deadline),
       cancellation_(cancellation),
@@ -43,10 +42,9 @@ void Checkpointer::saveInEpoch(TrainState& state, const Position& position) {
   clock_.saved();
 }
 
-void Checkpointer::saveAfterEpoch(TrainState& state, const Position& position) {
+void Checkpointer::saveAfterEpoch(TrainState& state, const Position& position, bool finished) {
   if (slot_ == nullptr) return;
   clock_.epochDone();
-  bool finished = position.epoch > task_.training.epochs;
   bool wanted = finished || (clock_.isDue() && slot_->claim(milliseconds(0)) != nullptr);
   comm::Activity::For what(communicator_.activity(), "checkpoint");
   if (communicator_.allgather(wanted ? 1 : 0, deadline_.timeout())[0] == 0) return;

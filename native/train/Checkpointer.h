@@ -30,15 +30,14 @@ class Checkpointer {
   bool isWantedAfterStep();
   // All workers, when they were told to.
   void saveInEpoch(TrainState& state, const Position& position);
-  // All workers after every epoch; `position` is that of the next one.
-  void saveAfterEpoch(TrainState& state, const Position& position);
+  // All workers after every epoch; `position` is that of the next one, if it is not `finished`.
+  void saveAfterEpoch(TrainState& state, const Position& position, bool finished);
 
  private:
   // All workers: till every slot is free. Nobody is taken for dead meanwhile.
   void awaitRoom();
   void save(TrainState& state, const Position& position, Snapshot& snapshot, bool finished);
 
-  const TaskSpec& task_;
   CheckpointSlot* slot_;
   comm::Communicator& communicator_;
   const StepDeadline& deadline_;

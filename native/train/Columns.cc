@@ -151,14 +151,19 @@ InputColumns readInput(const Json& json, const InputColumn& byDefault, const std
 }
 
 struct Label {
-  std::string column;
+  data::TargetColumns columns;
   std::optional<CategoryRule> vocabulary;
 };
 
+// A name, an object with a vocabulary, or a list of names.
 Label readLabel(const Json& json, const std::string& where) {
   if (json.is_string()) return {json.get<std::string>(), std::nullopt};
+  bool names = json.is_array() && !json.empty() &&
+               std::all_of(json.begin(), json.end(), [](const Json& name) { return name.is_string() && name != ""; });
+  if (names) return {json.get<std::vector<std::string>>(), std::nullopt};
   if (!json.is_object()) {
-    throw UserError(message("Wrong value for ", where, ": ", json.dump(), ", wanted a column's name or an object"));
+    throw UserError(message("Wrong value for ", where, ": ", json.dump(),
+                            ", wanted a column's name, a list of names or an object"));
   }
   JsonReader reader(json, placeOf(json, where));
   Label label{columnName(reader), std::nullopt};
@@ -223,7 +228,7 @@ data::IngestColumns readColumns(const Json* json, const std::vector<std::string>
   bool severalLabels = reader.has("labels");
   for (size_t i = 0; i < labels.size(); ++i) {
     Label label = readLabel(*labels[i], severalLabels ? message("columns.labels.", outputs[i]) : "columns.label");
-    columns.targets.push_back(std::move(label.column));
+    columns.targets.push_back(std::move(label.columns));
     columns.vocabularies.push_back(std::move(label.vocabulary));
   }
   columns.weight = reader.text("weight", "");

@@ -33,6 +33,7 @@ Memory memoryOf(const TaskSpec& task, int64_t batchSize) {
   for (const data::FeatureFormat& feature : task.featuresFormat().features) {
     memory.batches += static_cast<size_t>(kPrefetchDepth * batchSize * feature.count) * sizeof(float);
   }
+  if (task.training.stopping.restoresBest) memory.parameters *= 2;
   return memory;
 }
 

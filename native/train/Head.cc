@@ -37,6 +37,12 @@ void checkOutputs(const char* option, const Json& byOutput, const std::vector<Ou
   }
 }
 
+// One sigmoid decides between two classes.
+const char* defaultLossOf(const Output& output) {
+  bool isBinary = output.tail == Function::kSigmoid && output.shape.numElements() == 1;
+  return isBinary ? kDefaultBinaryLoss : kDefaultLoss;
+}
+
 nn::LossSpec readLoss(const Json& loss, const Output& output, const std::vector<Output>& outputs) {
   if (!loss.is_object() || loss.contains("kind")) return nn::readLoss(loss);
   checkOutputs("loss", loss, outputs);
@@ -149,10 +155,10 @@ data::TargetRule Head::targetRule() const {
 data::TargetFormat Head::targetFormat() const { return {output.shape.numElements(), targetRule().takesClass}; }
 
 std::vector<Head> readHeads(JsonReader& training, const std::vector<Output>& outputs) {
-  const Json loss = training.has("loss") ? training.value("loss") : Json(kDefaultLoss);
   std::vector<Head> heads;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Output& output = outputs[i];
+    const Json loss = training.has("loss") ? training.value("loss") : Json(defaultLossOf(output));
     Head head{output, readLoss(loss, output, outputs), 1, {}, {}};
     nn::checkFits(head.loss, output);
     if (training.has("lossWeights")) head.lossWeight = readLossWeight(training.value("lossWeights"), i, outputs);

@@ -11,6 +11,7 @@
 namespace bloomery::train {
 
 inline constexpr const char* kDefaultLoss = "categorical_crossentropy";
+inline constexpr const char* kDefaultBinaryLoss = "binary_crossentropy";  // of one sigmoid
 
 struct Head {
   network::Output output;

@@ -42,6 +42,7 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["hiddenAllreduceSeconds"] = record.hiddenAllreduceSeconds;
   json["bytesSent"] = record.bytesSent;
   json["reducedAgain"] = record.reducedAgain;
+  if (!record.stops.empty()) json["stops"] = record.stops;
   return json;
 }
 
@@ -112,6 +113,26 @@ void Progress::restoreHistory(std::vector<std::string> epochs) {
   history_ = std::move(epochs);
 }
 
+void Progress::ask() {
+  std::unique_lock lock(mutex_);
+  asks_ = true;
+  changed(lock);
+}
+
+void Progress::answer(bool stop) {
+  std::unique_lock lock(mutex_);
+  asks_ = false;
+  stopAnswered_ = stop;
+  lock.unlock();
+  news_.notify_all();
+}
+
+std::optional<bool> Progress::answerWithin(std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  if (!news_.wait_for(lock, wait, [&] { return !asks_; })) return std::nullopt;
+  return stopAnswered_;
+}
+
 void Progress::fail(std::exception_ptr failure) {
   std::unique_lock lock(mutex_);
   if (failure_ == nullptr) failure_ = failure;
@@ -148,6 +169,7 @@ Json Progress::poll(std::chrono::milliseconds wait, Log& log, Trace& trace) {
           {"ownSeconds", own_.seconds},
           {"ownSteps", own_.steps},
           {"history", history},
+          {"asks", asks_},
           {"log", log.drain()},
           {"trace", spans},
           {"traceOriginMicros", trace.originMicros()}};

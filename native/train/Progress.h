@@ -42,6 +42,7 @@ struct EpochRecord {
   double hiddenAllreduceSeconds = 0;   // and it did not
   int64_t bytesSent = 0;               // to other workers
   int64_t reducedAgain = 0;  // messages of 16 bits whose sum was not finite, and that were added up again as floats
+  std::string stops = {};    // why training ends with this epoch before its last; empty: it does not
 };
 
 // What an epoch's steps took so far without waiting for other workers: tells who is slow.
@@ -78,6 +79,11 @@ class Progress {
   // then told again.
   std::vector<std::string> history();
   void restoreHistory(std::vector<std::string> epochs);
+  // The owner is asked whether to stop: a poll tells so till it has answered.
+  void ask();
+  void answer(bool stop);
+  // Waits so long for the answer; nothing when it has not come.
+  std::optional<bool> answerWithin(std::chrono::milliseconds wait);
   // Keeps the first failure only.
   void fail(std::exception_ptr failure);
   void rethrowFailure();
@@ -103,6 +109,8 @@ class Progress {
   std::vector<std::string> history_;  // of all epochs
   size_t numTold_ = 0;                // epochs that a poll told of
   bool keepsHistory_ = false;
+  bool asks_ = false;
+  bool stopAnswered_ = false;
   std::exception_ptr failure_;
 };
 

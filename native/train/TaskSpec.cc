@@ -138,7 +138,7 @@ const char* nameOf(std::optional<HalfFormat> format) {
 
 }  // namespace
 
-TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
+TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph, bool validates) {
   JsonReader reader(json, "training");
   TrainSpec spec;
   spec.heads = readHeads(reader, graph.outputs());
@@ -163,6 +163,7 @@ TrainSpec TrainSpec::fromJson(const Json& json, const network::Graph& graph) {
     throw UserError(
         message("Out of range: validationFraction ", spec.validationFraction, ", give a number from 0 to below 1"));
   }
+  spec.stopping = StoppingSpec::read(reader, spec.heads, validates || spec.validationFraction > 0);
   reader.finish();
   return spec;
 }
@@ -184,6 +185,7 @@ Json TrainSpec::toJson() const {
   json["seed"] = static_cast<int64_t>(seed);
   json["shuffle"] = shuffle;
   json["validationFraction"] = validationFraction;
+  stopping.write(json);
   return json;
 }
 
@@ -216,6 +218,7 @@ WorkerSpec WorkerSpec::fromJson(const Json& json) {
   spec.connectTimeout = positive(reader.number("connectTimeout", spec.connectTimeout), "connectTimeout");
   spec.stepTimeout = positive(reader.number("stepTimeout", spec.stepTimeout), "stepTimeout");
   spec.traceLayers = reader.boolean("traceLayers", spec.traceLayers);
+  spec.asksAfterEpoch = reader.boolean("asksAfterEpoch", spec.asksAfterEpoch);
   reader.finish();
   if (rank < 0 || rank >= spec.size) {
     throw UserError(message("Rank out of range: ", rank, ", workers: ", spec.size));
@@ -231,12 +234,14 @@ TaskSpec TaskSpec::parse(const std::string& text) {
   TaskSpec task;
   task.graph = network::Graph::fromJson(reader.value("network"));
   bool trains = reader.has("training");
-  if (trains) task.training = TrainSpec::fromJson(reader.value("training"), task.graph);
   if (reader.has("worker")) task.worker = WorkerSpec::fromJson(reader.value("worker"));
   if (reader.has("data")) task.rows = DataSpec::fromJson(reader.value("data"));
   if (reader.has("checkpoint")) task.checkpoint = CheckpointSpec::fromJson(reader.value("checkpoint"));
   task.columns = readColumns(reader.has("columns") ? &reader.value("columns") : nullptr, inputNames(task.graph),
                              outputNames(task.graph));
+  if (trains) {
+    task.training = TrainSpec::fromJson(reader.value("training"), task.graph, !task.columns.validation.empty());
+  }
   checkInputs(task);
   if (reader.has("memoryBudget")) task.memoryBudget = positive(reader.integer("memoryBudget"), "memoryBudget");
   reader.finish();

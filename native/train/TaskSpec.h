@@ -12,6 +12,7 @@
 #include "tensor/Halves.h"
 #include "train/CheckpointSpec.h"
 #include "train/DataSpec.h"
+#include "train/EarlyStopping.h"
 #include "train/Head.h"
 
 namespace bloomery::train {
@@ -32,8 +33,10 @@ struct TrainSpec {
   uint64_t seed = 0;
   bool shuffle = true;
   double validationFraction = 0;  // of the rows: evaluated after each epoch instead of trained on
+  StoppingSpec stopping;
 
-  static TrainSpec fromJson(const Json& json, const network::Graph& graph);
+  // validates: a column marks rows for validation.
+  static TrainSpec fromJson(const Json& json, const network::Graph& graph, bool validates = false);
   Json toJson() const;
   // The global batch divides as evenly as it can; the first ranks take the rest.
   int64_t batchSizeOf(int rank, int size) const;
@@ -48,9 +51,10 @@ struct WorkerSpec {
   int threads = 1;
   std::string host = "127.0.0.1";
   std::string device = nn::kDefaultDevice;
-  double connectTimeout = 60;  // seconds
-  double stepTimeout = 60;     // seconds
-  bool traceLayers = false;    // the trace has a span for each layer of each step
+  double connectTimeout = 60;   // seconds
+  double stepTimeout = 60;      // seconds
+  bool traceLayers = false;     // the trace has a span for each layer of each step
+  bool asksAfterEpoch = false;  // whether to go on: rank 0's owner, while the others wait
 
   static WorkerSpec fromJson(const Json& json);
   const nn::Device& computing() const { return nn::deviceNamed(device); }

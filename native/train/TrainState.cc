@@ -74,12 +74,14 @@ RowPrint RowPrint::of(const data::RowStore& training, const data::RowStore& vali
 }
 
 TrainState::TrainState(const TaskSpec& task, std::string settings, const ArenaLayout& layout, const Arena& parameters,
-                       optim::Updater& updater, Progress& progress, const std::vector<comm::Bucket>& buckets)
+                       optim::Updater& updater, EarlyStopping& stopping, Progress& progress,
+                       const std::vector<comm::Bucket>& buckets)
     : task_(task),
       settings_(std::move(settings)),
       layout_(layout),
       parameters_(parameters),
       updater_(updater),
+      stopping_(stopping),
       progress_(progress),
       buckets_(buckets) {
   if (task_.checkpoint) progress_.keepHistory();
@@ -89,6 +91,9 @@ std::vector<checkpoint::TensorPart> TrainState::parts() {
   std::vector<checkpoint::TensorPart> parts = {{"", parameters_.all()}};
   for (const optim::StateArena& arena : updater_.arenas()) {
     parts.push_back({message(checkpoint::kStatePrefix, arena.name, "/"), arena.values});
+  }
+  if (!stopping_.bestWeights().empty()) {
+    parts.push_back({message(checkpoint::kStatePrefix, "best/"), stopping_.bestWeights()});
   }
   return parts;
 }
@@ -114,6 +119,7 @@ void TrainState::write(const Position& position, bool finished, Snapshot& snapsh
                     {"notReady", position.next.notReady},
                     {"weights", exactList(position.next.weights)}}},
                   {"updater", updater_.counters()},
+                  {"stopping", stopping_.counters()},
                   {"buckets", sizesOf(buckets_)},
                   {"settings", parseJson(settings_, "settings")}};
     if (position.rows) state["rows"] = {{"training", position.rows->first}, {"validation", position.rows->second}};
@@ -153,6 +159,7 @@ void TrainState::read(const SavedState& saved, Position& position, Log* log) {
       position.rows = {json["rows"].at("training").get<int64_t>(), json["rows"].at("validation").get<int64_t>()};
     }
     updater_.restore(json.at("updater"));
+    if (json.contains("stopping")) stopping_.restore(json["stopping"]);
     if (json.at("buckets") != sizesOf(buckets_)) {
       warn(log, "Gradients are added up in other parts than when the checkpoint was made: the last bits may differ");
     }

@@ -61,7 +61,8 @@ class TrainState {
  public:
   // Everything given by reference is borrowed.
   TrainState(const TaskSpec& task, std::string settings, const ArenaLayout& layout, const Arena& parameters,
-             optim::Updater& updater, Progress& progress, const std::vector<comm::Bucket>& buckets);
+             optim::Updater& updater, EarlyStopping& stopping, Progress& progress,
+             const std::vector<comm::Bucket>& buckets);
 
   void write(const Position& position, bool finished, Snapshot& snapshot);
   // Fills parameters and updater, and `position`. Warns where the same bits cannot be expected.
@@ -75,6 +76,7 @@ class TrainState {
   const ArenaLayout& layout_;
   const Arena& parameters_;
   optim::Updater& updater_;
+  EarlyStopping& stopping_;
   Progress& progress_;
   const std::vector<comm::Bucket>& buckets_;
 };

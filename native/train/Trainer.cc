@@ -1,5 +1,7 @@
 #include "train/Trainer.h"
 
+#include <algorithm>
+
 #include "base/Error.h"
 #include "base/JsonValue.h"
 #include "base/NamedThread.h"
@@ -35,11 +37,8 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
       progress_(task_.training.epochs, metricNames(task_.training.heads)),
       restored_(!initialWeights.empty()) {
   checkpoints_.settings = settingsOf(task_, task).dump();
-  if (initialWeights.empty()) {
-    task_.graph.parameters().initialize(task_.training.seed, parameters_);
-  } else {
-    checkpoint::readSafetensors(initialWeights, layout_, parameters_);
-  }
+  task_.graph.parameters().initialize(task_.training.seed, parameters_);
+  if (!initialWeights.empty()) beginWith(initialWeights);
   const WorkerSpec& worker = task_.worker;
   if (worker.traceLayers) {
     traced_.tracesLayers = true;
@@ -48,6 +47,19 @@ Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeig
   if (worker.size > 1) {
     connector_ =
         std::make_unique<comm::GlooConnector>(worker.rank, worker.size, worker.host, toTimeout(worker.connectTimeout));
+  }
+}
+
+// Statistics of input that are among the new ones are measured, and then those of all Normalization layers are.
+void Trainer::beginWith(std::span<const std::byte> weights) {
+  std::vector<std::string> missing = checkpoint::readMatching(weights, layout_, parameters_);
+  if (missing.empty()) return;
+  std::string names;
+  for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;
+  log_.line(message("Weights that the initial model does not have begin anew: ", names));
+  for (size_t index : task_.graph.measuredNodes()) {
+    const std::string& name = layout_.slices()[task_.graph.nodes()[index].firstParameter].name;
+    if (std::find(missing.begin(), missing.end(), name) != missing.end()) restored_ = false;
   }
 }
 

@@ -21,7 +21,7 @@ namespace bloomery::train {
 
 class Trainer {
  public:
-  // initialWeights: safetensors, or empty for the initializers' values.
+  // initialWeights: safetensors, or empty for the initializers' values, which layers of other names keep.
   Trainer(const std::string& task, std::span<const std::byte> initialWeights);
   ~Trainer();
   Trainer(const Trainer&) = delete;
@@ -48,12 +48,15 @@ class Trainer {
 
   Json poll(std::chrono::milliseconds wait);  // as Progress::poll
   Json takeLog();                             // its log alone: for when there is nothing else to poll yet
-  std::string weights();                      // after the state "finished"
+  // When a poll says that the trainer asks, after an epoch of a task with worker.asksAfterEpoch.
+  void answer(bool stop) { progress_.answer(stop); }
+  std::string weights();  // after the state "finished"
   // Where a task with "checkpoint" leaves its state; a thread of the owner has to take and release it.
   CheckpointSlot& checkpoints() { return checkpoints_.slot; }
   void cancel();
 
  private:
+  void beginWith(std::span<const std::byte> weights);
   void compute(const StepRowsOfEpoch& stepRows);
   void fail(std::exception_ptr failure);
 

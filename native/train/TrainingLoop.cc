@@ -95,8 +95,9 @@ TrainingLoop::TrainingLoop(LoopContext context)
       comm_(context_.communicator, timeout(), context_.trace),
       bucketer_(comm_, gradients_.all(), layout_, sparseTables(context_.task, rows_, context_.communicator.size()),
                 wireOf(context_.task, context_.communicator.size())),
+      stopping_(context_.task.training.stopping, context_.task.training.heads, layout_.numFloats()),
       state_(context_.task, context_.checkpoints == nullptr ? "" : context_.checkpoints->settings, layout_,
-             context_.parameters, updater_, context_.progress, bucketer_.buckets()),
+             context_.parameters, updater_, stopping_, context_.progress, bucketer_.buckets()),
       checkpointer_(context_.task, context_.checkpoints, context_.communicator, deadline_, context_.cancellation,
                     context_.log),
       batches_(context_.trainingRows, batchSize_, kPrefetchDepth, context_.cancellation, context_.trace,
@@ -163,6 +164,10 @@ void TrainingLoop::countRows() {
     throw UserError(message("Schedule reduce_on_plateau watches validation_loss, but no row is for validation by ",
                             validationRule(context_.task), ": choose some, or set monitor to \"loss\""));
   }
+  if (totalValidationRows_ == 0 && context_.task.training.stopping.onValidation()) {
+    throw UserError(message("No row is for validation by ", validationRule(context_.task), ", which monitor ",
+                            context_.task.training.stopping.monitor, " watches: choose some"));
+  }
   int64_t mySteps = context_.task.training.stepsOf(context_.trainingRows.numRows(), context_.task.worker.rank,
                                                    context_.task.worker.size);
   auto steps = context_.communicator.allgather(static_cast<uint64_t>(mySteps), timeout());
@@ -200,8 +205,11 @@ void TrainingLoop::run() {
     auto what = purpose("parameter hashes");
     checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout(), "before the first epoch");
   }
-  for (int64_t epoch = resumed_.epoch; epoch <= context_.task.training.epochs; ++epoch) trainEpoch(epoch);
+  for (int64_t epoch = resumed_.epoch; epoch <= context_.task.training.epochs && !stopping_.stops(); ++epoch) {
+    trainEpoch(epoch);
+  }
   updater_.swapAverages(context_.parameters.all());
+  stopping_.restoreBest(context_.parameters.all());
 }
 
 std::unique_ptr<data::StepRows> TrainingLoop::rowsOf(int64_t epoch) const {
@@ -277,6 +285,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   warnOfConstantOutputs(metricSums_, "training", epoch);
   std::optional<Measures> validation = evaluate(epoch);
   updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
+  watch(epoch, training, validation);
   double allreduceSeconds = comm_.takeSeconds() + averageSeconds_;
   double exposedSeconds = std::min(reductionSeconds_ + averageSeconds_, allreduceSeconds);
   int64_t bytesSent = context_.communicator.bytesSent();
@@ -298,16 +307,44 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .exposedAllreduceSeconds = exposedSeconds,
                      .hiddenAllreduceSeconds = allreduceSeconds - exposedSeconds,
                      .bytesSent = bytesSent - std::exchange(bytesSentBefore_, bytesSent),
-                     .reducedAgain = bucketer_.takeRepeats()};
+                     .reducedAgain = bucketer_.takeRepeats(),
+                     .stops = epoch < context_.task.training.epochs ? stopping_.reason() : ""};
   addToProfile(record);
   gradientSeconds_ = lossSeconds_ = updateSeconds_ = reductionSeconds_ = averageSeconds_ = 0;
   ownRows_ = 0;
   context_.progress.epochDone(std::move(record));
+  askOwner(epoch);
   totals_.clear();
   std::fill(metricSums_.begin(), metricSums_.end(), 0.0);
   penalties_ = 0;
   ownBatches_ = 0;
-  checkpointer_.saveAfterEpoch(state_, positionAt(epoch + 1, 0, 0));
+  bool isLast = epoch == context_.task.training.epochs || stopping_.stops();
+  checkpointer_.saveAfterEpoch(state_, positionAt(epoch + 1, 0, 0), isLast);
+}
+
+void TrainingLoop::watch(int64_t epoch, const Measures& training, const std::optional<Measures>& validation) {
+  if (!stopping_.epochEnded(epoch, training, validation)) return;
+  updater_.swapAverages(context_.parameters.all());
+  stopping_.keep(context_.parameters.all());
+  updater_.swapAverages(context_.parameters.all());
+}
+
+// Whatever the owner does meanwhile, nobody is taken for dead.
+void TrainingLoop::askOwner(int64_t epoch) {
+  if (!context_.task.worker.asksAfterEpoch) return;
+  auto what = purpose("the answer whether to go on");
+  bool asks = context_.communicator.rank() == 0;
+  if (asks) context_.progress.ask();
+  enum { kWaiting, kStop, kCount };
+  double answers[kCount];
+  do {
+    context_.cancellation.throwIfCancelled();
+    std::optional<bool> answer = asks ? context_.progress.answerWithin(patience_) : false;
+    answers[kWaiting] = answer ? 0 : 1;
+    answers[kStop] = answer.value_or(false) ? 1 : 0;
+    context_.communicator.allreduce(std::span(answers), timeout());
+  } while (answers[kWaiting] > 0);
+  if (answers[kStop] > 0) stopping_.stop(message("it was asked to after epoch ", epoch));
 }
 
 // Batches that were trained on are assembled once more and passed over: a position in the order of rows that holds for

@@ -15,6 +15,7 @@
 #include "optim/Updater.h"
 #include "train/AccumulatedGradients.h"
 #include "train/Checkpointer.h"
+#include "train/EarlyStopping.h"
 #include "train/LocalSteps.h"
 #include "train/Objective.h"
 #include "train/Progress.h"
@@ -115,6 +116,10 @@ class TrainingLoop {
   std::optional<Measures> evaluate(int64_t epoch);
   // Warns, once for each output, when the epoch's sums say that it did not depend on the row.
   void warnOfConstantOutputs(std::span<const double> metricSums, const char* rows, int64_t epoch);
+  // Keeps the weights of an epoch that is the best so far, as they were evaluated.
+  void watch(int64_t epoch, const Measures& training, const std::optional<Measures>& validation);
+  // Asks rank 0's owner whether to stop, where that is wanted.
+  void askOwner(int64_t epoch);
   int64_t sumOverWorkers(int64_t value);
   comm::Timeout timeout() const { return deadline_.timeout(); }
   // What the operations of a scope are for.
@@ -137,6 +142,7 @@ class TrainingLoop {
   optim::Updater updater_;
   comm::CommThread comm_;
   comm::Bucketer bucketer_;
+  EarlyStopping stopping_;
   TrainState state_;
   Checkpointer checkpointer_;
   data::Prefetcher batches_;

@@ -1,5 +1,6 @@
 """The estimator: its params, its keywords, and a fit on small data."""
 
+import inspect
 import json
 
 import pytest
@@ -11,14 +12,32 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql.functions import col, udf, when
 
 import bloomery
-from bloomery import Model, NeuralNetClassifier, Sequential, losses, metrics, optimizers, schedules
+from bloomery import (
+    Model,
+    NeuralNetClassifier,
+    NeuralNetEstimator,
+    NeuralNetRegressor,
+    Sequential,
+    losses,
+    metrics,
+    optimizers,
+    schedules,
+)
 from bloomery import layers as L
 
+ESTIMATORS = [NeuralNetClassifier, NeuralNetRegressor, NeuralNetEstimator]
 
-def test_params_are_the_jvms(spark):
-    ours = NeuralNetClassifier()
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_params_are_the_jvms(spark, kind):
+    ours = kind()
     theirs = {param.name(): param.doc() for param in ours._java_obj.params()}
-    assert {param.name: param.doc.rstrip(".") for param in ours.params} == {n: d.rstrip(".") for n, d in theirs.items()}
+    assert {param.name for param in ours.params} == set(theirs)
+    for param in ours.params:
+        # Spark itself does not say the same of thresholds in both languages.
+        assert param.name == "thresholds" or param.doc.rstrip(".") == theirs[param.name].rstrip("."), param.name
+    keywords = set(inspect.signature(kind).parameters)
+    assert keywords == {*theirs, "callbacks"}
 
 
 def test_defaults_come_from_the_jvm(spark):
@@ -28,7 +47,8 @@ def test_defaults_come_from_the_jvm(spark):
     assert not estimator.isDefined("epochs")
 
 
-def test_every_param_has_keyword_setter_and_getter(spark):
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_every_param_has_keyword_setter_and_getter(spark, kind):
     values = {str: "text", int: 3, float: 0.5, bool: True}
     special = {
         "network": small_network(),
@@ -38,13 +58,18 @@ def test_every_param_has_keyword_setter_and_getter(spark):
         "classWeights": '{"0": 2.0}',
         "featuresCols": ["a", '{"column": "b"}'],
         "labelVocabulary": ["cat", "dog"],
+        "thresholds": [0.2, 0.8],
     }
+    if kind is NeuralNetEstimator:
+        del special["metrics"]
+    if kind is NeuralNetRegressor:
+        special["labelCols"] = ["a", "b"]
     kinds = {"toInt": int, "toFloat": float, "toBoolean": bool, "toString": str}
-    for param in NeuralNetClassifier().params:
-        value = special.get(param.name) or values[kinds[param.typeConverter.__name__]]
+    for param in kind().params:
+        value = special.get(param.name) or values[kinds.get(param.typeConverter.__name__, str)]
         capital = param.name[0].upper() + param.name[1:]
-        by_keyword = NeuralNetClassifier(**{param.name: value})
-        by_setter = getattr(NeuralNetClassifier(), f"set{capital}")(value)
+        by_keyword = kind(**{param.name: value})
+        by_setter = getattr(kind(), f"set{capital}")(value)
         for estimator in (by_keyword, by_setter):
             assert getattr(estimator, f"get{capital}")() == value, param.name
 

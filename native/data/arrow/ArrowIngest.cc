@@ -64,11 +64,13 @@ struct ArrowIngest::State {
   int indexOf(const std::string& column) const;
   int numberIndexOf(const std::string& column, const char* what) const;
 
-  // Which columns fill which part of the input.
+  // Which columns fill which part of the input, and of the target.
   void planInput(size_t input);
+  void planTarget(size_t target);
 
   // How the training store keeps a target; the validation store keeps it likewise.
   bool isClass(size_t target) const { return training->format().targets[target].isClass; }
+  void settleTarget(size_t target, bool isClass);
 
   IngestColumns columns;
   std::vector<TargetRule> rules;
@@ -81,10 +83,21 @@ struct ArrowIngest::State {
     ColumnPart part;
   };
 
+  std::vector<TargetRule> rulesOfOne;                     // by target: that of each of several columns
   std::vector<std::unique_ptr<Categories>> vocabularies;  // by target, null where there is none
   std::shared_ptr<arrow::Schema> schema;
   std::vector<std::vector<Feature>> features;  // by input
-  std::vector<int> targetIndices;
+
+  // A column of the schema, and from which value of which target on it fills it.
+  struct Target {
+    int index;
+    size_t target;
+    int64_t offset;
+    const TargetRule* rule;
+    const std::string* name;
+  };
+
+  std::vector<Target> targets;
   int weightIndex = -1;
   int validationIndex = -1;
 };
@@ -113,7 +126,9 @@ std::vector<std::string> IngestColumns::names() const {
   auto add = [&](const std::string& name) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
-  for (const std::string& target : targets) add(target);
+  for (const TargetColumns& target : targets) {
+    for (const std::string& column : target.columns) add(column);
+  }
   add(weight);
   add(validation);
   return names;
@@ -183,6 +198,34 @@ void ArrowIngest::State::planInput(size_t input) {
   features.push_back(std::move(planned));
 }
 
+void ArrowIngest::State::settleTarget(size_t target, bool isClass) {
+  training->settleTarget(target, isClass);
+  if (validation != nullptr) validation->settleTarget(target, isClass);
+}
+
+void ArrowIngest::State::planTarget(size_t target) {
+  const std::vector<std::string>& names = columns.targets[target].columns;
+  const TargetRule& rule = rules[target];
+  if (names.size() == 1) {
+    int index = indexOf(names[0]);
+    check(index >= 0, "No label column is named for output ", target);
+    settleTarget(target, TargetColumn::isClass(*schema->field(index), rule));
+    targets.push_back({index, target, 0, &rule, &names[0]});
+    return;
+  }
+  if (!rule.takesValues || static_cast<int64_t>(names.size()) != rule.shape.numElements()) {
+    throw UserError(message("Label columns do not fill the output: ", names.size(), " columns from '", names.front(),
+                            "' to '", names.back(), "', values of the output: ", rule.shape.numElements(),
+                            rule.takesValues ? "" : ", and its loss takes class indices only"));
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    int index = numberIndexOf(names[i], "label");
+    check(index >= 0, "No label column is named for value ", i, " of output ", target);
+    targets.push_back({index, target, static_cast<int64_t>(i), &rulesOfOne[target], &names[i]});
+  }
+  settleTarget(target, false);
+}
+
 ArrowIngest::ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, RowStore* training, RowStore* validation)
     : state_(std::make_unique<State>()) {
   check(training != nullptr, "No store for rows");
@@ -195,6 +238,8 @@ ArrowIngest::ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, R
   state_->columns = std::move(columns);
   state_->rules = std::move(rules);
   for (const TargetRule& rule : state_->rules) {
+    state_->rulesOfOne.push_back(
+        {.shape = {1}, .takesClass = false, .takesValues = true, .probabilities = rule.probabilities});
     state_->vocabularies.push_back(rule.vocabulary ? std::make_unique<Categories>(*rule.vocabulary) : nullptr);
   }
   state_->training = training;
@@ -209,15 +254,8 @@ void ArrowIngest::schema(void* arrowSchema) {
   state.schema = valueOf(arrow::ImportSchema(source.taken), "Arrow schema cannot be imported");
   state.features.clear();
   for (size_t input = 0; input < state.columns.features.size(); ++input) state.planInput(input);
-  state.targetIndices.clear();
-  for (size_t target = 0; target < state.columns.targets.size(); ++target) {
-    int index = state.indexOf(state.columns.targets[target]);
-    check(index >= 0, "No label column is named for output ", target);
-    bool isClass = TargetColumn::isClass(*state.schema->field(index), state.rules[target]);
-    state.training->settleTarget(target, isClass);
-    if (state.validation != nullptr) state.validation->settleTarget(target, isClass);
-    state.targetIndices.push_back(index);
-  }
+  state.targets.clear();
+  for (size_t target = 0; target < state.columns.targets.size(); ++target) state.planTarget(target);
   state.weightIndex = state.numberIndexOf(state.columns.weight, "weight");
   state.validationIndex = state.indexOf(state.columns.validation);
   if (state.validationIndex >= 0) {
@@ -255,9 +293,9 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
     }
   }
   std::deque<TargetColumn> targets;  // they do not move
-  for (size_t target = 0; target < state.targetIndices.size(); ++target) {
-    targets.emplace_back(*array(state.targetIndices[target]), state.rules[target], state.isClass(target),
-                         state.vocabularies[target].get());
+  for (const State::Target& each : state.targets) {
+    targets.emplace_back(*array(each.index), *each.rule, state.isClass(each.target),
+                         state.vocabularies[each.target].get(), each.offset);
   }
   std::optional<NumberColumn> weights = numbers(state.weightIndex);
   const auto* indicators = static_cast<const arrow::BooleanArray*>(array(state.validationIndex));
@@ -271,8 +309,8 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
     RowStore& store = forValidation ? *state.validation : *state.training;
     store.append(rowId, weight);
     int64_t row = store.numRows() - 1;
-    for (size_t target = 0; target < targets.size(); ++target) {
-      targets[target].copy(i, store, row, target, place(state.columns.targets[target]));
+    for (size_t j = 0; j < targets.size(); ++j) {
+      targets[j].copy(i, store, row, state.targets[j].target, place(*state.targets[j].name));
     }
     for (const Feature& feature : features) {
       std::byte* values = store.features(row, feature.input) + feature.part.offset;

@@ -23,9 +23,19 @@ struct TargetRule {
   std::optional<CategoryRule> vocabulary = {};  // which words the classes are
 };
 
+// The columns of one output's targets: one, or one for each value of the output.
+struct TargetColumns {
+  TargetColumns(std::string column) : columns{std::move(column)} {}
+  TargetColumns(const char* column) : columns{column} {}
+  TargetColumns(std::vector<std::string> several) : columns(std::move(several)) {}
+  bool operator==(const TargetColumns&) const = default;
+
+  std::vector<std::string> columns;
+};
+
 struct IngestColumns {
   std::vector<InputColumns> features;                          // by input
-  std::vector<std::string> targets;                            // by output; empty: features only (prediction)
+  std::vector<TargetColumns> targets;                          // by output; empty: features only (prediction)
   std::string weight = {};                                     // empty: every row weighs 1
   std::string validation = {};                                 // empty: no column says which rows are for validation
   double validationFraction = 0;                               // instead: this share of the rows is
@@ -41,8 +51,8 @@ struct IngestColumns {
 
 class ArrowIngest {
  public:
-  // rules: one for each target column. The stores are borrowed and have a feature for each features column and a
-  // target for each target column; `validation` may be nullptr when no row can be for validation.
+  // rules: one for each target. The stores are borrowed and have a feature for each input and a target for each output;
+  // `validation` may be nullptr when no row can be for validation.
   ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, RowStore* training, RowStore* validation);
   ~ArrowIngest();
 

@@ -5,6 +5,7 @@
 #include "base/Error.h"
 #include "data/arrow/BinaryRows.h"
 #include "data/arrow/CategoryRows.h"
+#include "data/arrow/VectorColumn.h"
 
 namespace bloomery::data {
 
@@ -35,15 +36,15 @@ bool TargetColumn::isClass(const arrow::Field& field, const TargetRule& rule) {
   if (isIndex(type) && rule.takesClass) return true;
   if (isText(type)) throw wrongType("a number, or give the column a vocabulary");
   if (!rule.takesValues) throw wrongType("a number");
-  bool isNoList = isBinary(type) || type.id() == arrow::Type::STRUCT;
+  bool isNoList = isBinary(type) || (type.id() == arrow::Type::STRUCT && !isVector(type));
   if (isNoList) throw wrongType(kTargetWords.wanted);
   FeatureColumn::checkField(field, partOf(rule, field.name()));
   return false;
 }
 
 TargetColumn::TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass,
-                           const Categories* categories)
-    : rule_(rule), categories_(categories), part_(partOf(rule, "")) {
+                           const Categories* categories, int64_t offset)
+    : rule_(rule), categories_(categories), offset_(offset), part_(partOf(rule, "")) {
   if (!isClass) {
     values_.emplace(array, part_);
   } else if (isText(*array.type())) {
@@ -64,7 +65,7 @@ double TargetColumn::classOf(int64_t row, const RowPlace& place) const {
 
 void TargetColumn::copy(int64_t row, RowStore& store, int64_t storeRow, size_t target, const RowPlace& place) const {
   if (values_) {
-    float* values = store.values(storeRow, target);
+    float* values = store.values(storeRow, target) + offset_;
     values_->copy(row, reinterpret_cast<std::byte*>(values), place);
     return checkValues(values, place);
   }

@@ -18,8 +18,9 @@ class TargetColumn {
   // Whether this field holds class indices; UserError when its type fits neither them nor values.
   static bool isClass(const arrow::Field& field, const TargetRule& rule);
 
-  // categories: of the rule's vocabulary, or null.
-  TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass, const Categories* categories);
+  // categories: of the rule's vocabulary, or null. offset: the first value of the target that is filled.
+  TargetColumn(const arrow::Array& array, const TargetRule& rule, bool isClass, const Categories* categories,
+               int64_t offset = 0);
   TargetColumn(const TargetColumn&) = delete;
   TargetColumn& operator=(const TargetColumn&) = delete;
 
@@ -34,6 +35,7 @@ class TargetColumn {
 
   const TargetRule& rule_;
   const Categories* categories_;
+  int64_t offset_;
   ColumnPart part_;
   std::optional<NumberColumn> numbers_;
   std::optional<TextColumn> texts_;

@@ -116,6 +116,10 @@ Json toJson(const MetricSpec& spec) {
       spec.kind);
 }
 
+bool largerIsBetter(const MetricSpec& spec) {
+  return std::visit([]<typename Kind>(const Kind&) { return !kIsError<Kind> || std::is_same_v<Kind, R2>; }, spec.kind);
+}
+
 std::unique_ptr<Metric> makeMetric(const MetricSpec& spec, Function function, const Shape& shape,
                                    const std::string& output) {
   int64_t classes = shape.extents().back();

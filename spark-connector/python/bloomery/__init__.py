@@ -9,9 +9,11 @@ import sys
 from bloomery import layers, losses, metrics, optimizers, regularizers, schedules, zoo
 from bloomery.classifier import NeuralNetClassifier
 from bloomery.errors import BloomeryError, Cancelled, InternalError, PeerLost, ResourceError, UserError
+from bloomery.estimator import NeuralNetEstimator
 from bloomery.keras_models import KerasNetwork, from_keras
-from bloomery.model import NeuralNetClassificationModel
+from bloomery.model import NeuralNetClassificationModel, NeuralNetModel, NeuralNetRegressionModel
 from bloomery.network import Model, Network, Sequential
+from bloomery.regressor import NeuralNetRegressor
 from bloomery.session import configure, jar, spark_session_builder
 from bloomery.summary import TrainingSummary
 
@@ -26,6 +28,10 @@ __all__ = [
     "Network",
     "NeuralNetClassificationModel",
     "NeuralNetClassifier",
+    "NeuralNetEstimator",
+    "NeuralNetModel",
+    "NeuralNetRegressionModel",
+    "NeuralNetRegressor",
     "PeerLost",
     "ResourceError",
     "Sequential",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.ml.param import Param, Params, TypeConverters
+
+from bloomery.params import Settable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class CheckpointParams(Params):
+class CheckpointParams(Settable):
     """Where, when and how many checkpoints are kept, and what is made of those that are there."""
 
     _owner = Params._dummy()
@@ -49,10 +51,6 @@ class CheckpointParams(Params):
         "how often the training is submitted again when workers were lost in all attempts that Spark makes",
         TypeConverters.toInt,
     )
-
-    def setParams(self, **params: Any) -> Self:
-        """Sets any params by name."""
-        raise NotImplementedError
 
     def getCheckpointPath(self) -> str:
         """The folder of the checkpoints."""

@@ -11,7 +11,7 @@ import numpy
 from bloomery import safetensors
 from bloomery.errors import UserError
 from bloomery.keras_layers import Converted, convert
-from bloomery.model import NeuralNetClassificationModel
+from bloomery.model import NeuralNetClassificationModel, NeuralNetRegressionModel
 from bloomery.network import Network
 
 Call = tuple[str, int]  # a layer's name, and which of its calls
@@ -31,6 +31,10 @@ class KerasNetwork:
     def classification_model(self) -> NeuralNetClassificationModel:
         """A model that predicts as the Keras model does, without any training."""
         return NeuralNetClassificationModel.of(self.network, self.weights)
+
+    def regression_model(self) -> NeuralNetRegressionModel:
+        """The same for a model that predicts values."""
+        return NeuralNetRegressionModel.of(self.network, self.weights)
 
 
 def from_keras(model: Any) -> KerasNetwork:

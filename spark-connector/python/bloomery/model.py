@@ -1,15 +1,17 @@
-"""The trained model: a transformer that adds prediction, probability and rawPrediction."""
+"""The trained models: transformers that add what the network predicts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.wrapper import JavaModel
 
 from bloomery import jvm
 from bloomery.errors import translated
 from bloomery.network import Network
-from bloomery.params import PredictionParams
+from bloomery.output_params import ClassificationParams, NamedOutputParams, RegressionParams
+from bloomery.params import InputParams
 from bloomery.persistence import Readable, Writable
 from bloomery.safetensors import tensors_of
 from bloomery.summary import TrainingSummary
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readable["NeuralNetClassificationModel"]):
-    """What `NeuralNetClassifier.fit` returns and `NeuralNetClassificationModel.load` reads."""
+class NetworkModel(JavaModel, InputParams, Writable):
+    """What the models share."""
 
     @classmethod
     def of(cls, network: Network, weights: bytes) -> Self:
@@ -33,11 +35,6 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
     def network(self) -> Network:
         """The network that was trained."""
         return Network.from_json(self._call_java("network").toJson())
-
-    @property
-    def numClasses(self) -> int:
-        """How many classes the network tells apart."""
-        return int(self._call_java("numClasses"))
 
     @property
     def numParameters(self) -> int:
@@ -64,34 +61,53 @@ class NeuralNetClassificationModel(JavaModel, PredictionParams, Writable, Readab
         with translated():
             self._java_obj.exportOnnx(path)
 
-    def setFeaturesCol(self, value: str) -> Self:
-        """The column of the network's input."""
-        return self._set(featuresCol=value)
+    def evaluate(self, dataset: DataFrame) -> dict[str, float]:
+        """Loss and metrics of these rows, which have labels, by the names that the history has.
 
-    def setFeaturesCols(self, value: list[str | dict[str, Any]] | list[str]) -> Self:
-        """Several columns that make up the input, instead: names, or dicts with column and options."""
-        return self._set(featuresCols=value)
-
-    def setNulls(self, value: str) -> Self:
-        """What a null among the features is: error, zero or mean."""
-        return self._set(nulls=value)
-
-    def setNans(self, value: str) -> Self:
-        """What NaN or an infinity among the features is: error or pass."""
-        return self._set(nans=value)
-
-    def setPredictionCol(self, value: str) -> Self:
-        """The column that is added for the most probable class."""
-        return self._set(predictionCol=value)
-
-    def setProbabilityCol(self, value: str) -> Self:
-        """The column that is added for the classes' probabilities."""
-        return self._set(probabilityCol=value)
-
-    def setRawPredictionCol(self, value: str) -> Self:
-        """The column that is added for the network's output before softmax."""
-        return self._set(rawPredictionCol=value)
+        Executors measure their own rows, and only sums come to the driver.
+        """
+        assert self._java_obj is not None
+        self._transfer_params_to_java()
+        with translated():
+            return dict(self._java_obj.evaluation(dataset._jdf))
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         with translated():
             return super()._transform(dataset)
+
+
+class NeuralNetClassificationModel(NetworkModel, ClassificationParams, Readable["NeuralNetClassificationModel"]):
+    """What `NeuralNetClassifier.fit` returns and `NeuralNetClassificationModel.load` reads."""
+
+    labels: Param[list[str]] = Param(
+        Params._dummy(),
+        "labels",
+        "what the classes stand for, in the order of their indices; it goes with the prediction as metadata",
+        TypeConverters.toListString,
+    )
+
+    @property
+    def numClasses(self) -> int:
+        """How many classes the network tells apart."""
+        return int(self._call_java("numClasses"))
+
+    def getLabels(self) -> list[str]:
+        """What the classes stand for."""
+        return self.getOrDefault(self.labels)
+
+    def setLabels(self, value: list[str]) -> Self:
+        """What the classes stand for, in the order of their indices."""
+        return self.setParams(labels=value)
+
+
+class NeuralNetRegressionModel(NetworkModel, RegressionParams, Readable["NeuralNetRegressionModel"]):
+    """What `NeuralNetRegressor.fit` returns and `NeuralNetRegressionModel.load` reads."""
+
+    @property
+    def numTargets(self) -> int:
+        """How many values the network tells of a row."""
+        return int(self._call_java("numTargets"))
+
+
+class NeuralNetModel(NetworkModel, NamedOutputParams, Readable["NeuralNetModel"]):
+    """What `NeuralNetEstimator.fit` returns and `NeuralNetModel.load` reads."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.ml.param import Param, Params, TypeConverters
+
+from bloomery.params import Settable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class ProgressParams(Params):
+class ProgressParams(Settable):
     """How a fit is shown while it runs."""
 
     _owner = Params._dummy()
@@ -34,10 +36,6 @@ class ProgressParams(Params):
         "layer by layer",
         TypeConverters.toString,
     )
-
-    def setParams(self, **params: Any) -> Self:
-        """Sets any params by name."""
-        raise NotImplementedError
 
     def getVerbose(self) -> int:
         """Whether progress is shown."""

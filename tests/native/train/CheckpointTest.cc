@@ -239,6 +239,24 @@ TEST(Checkpoint, moreEpochsGoOnWhereATrainingEnded) {
   expectSame(goOnFrom(checkpointsOf(test, rows, 2).back(), test, rows), wanted);
 }
 
+TEST(Checkpoint, aTrainingThatStopsEarlyStopsThereHoweverOftenItIsInterrupted) {
+  Case test{
+      "stopping",
+      R"("earlyStoppingPatience": 2, "earlyStoppingMinDelta": 1000, "monitor": "loss", "restoreBestWeights": true)"};
+  test.epochs = 9;
+  auto rows = rowsOf(test, 2);
+  auto wanted = trainTogether(trainingOf(test, test.epochs), rows);
+  ASSERT_EQ(wanted[0].losses.size(), 3u);
+  std::vector<Saved> saved = checkpointsOf(test, rows, test.epochs);
+  EXPECT_TRUE(saved.back().finished);
+  EXPECT_EQ(saved.back().epoch, 4);
+  for (size_t i = 1; i < saved.size(); i += 5) {
+    SCOPED_TRACE(message("epoch ", saved[i].epoch, ", step ", saved[i].step));
+    expectSame(goOnFrom(saved[i], test, rows), wanted);
+  }
+  expectSame(goOnFrom(saved.back(), test, rows), wanted);
+}
+
 TEST(Checkpoint, anotherNumberOfWorkersGoesOnBetweenEpochs) {
   Case test{"adam", optimizer("adam")};
   Saved saved = atEndOf(2, checkpointsOf(test, rowsOf(test, 2), 2));

@@ -44,7 +44,7 @@ TEST(ColumnsOfAnInput, takeTheRulesOfAllUnlessTheyHaveTheirOwn) {
   EXPECT_EQ(columns.features[0].columns[1].nulls, data::NullRule::kError);
   EXPECT_EQ(columns.features[1].columns[0].nulls, data::NullRule::kZero);
   EXPECT_EQ(columns.features[1].columns[0].nans, data::NanRule::kPass);
-  EXPECT_EQ(columns.targets, std::vector<std::string>{"l"});
+  EXPECT_EQ(columns.targets, std::vector<data::TargetColumns>{"l"});
   EXPECT_EQ(columns.vocabularies.at(0)->vocabulary, std::vector<std::string>{"p"});
   EXPECT_EQ(columns.names(), (std::vector<std::string>{"x", "y", "z", "l"}));
 }

@@ -127,13 +127,13 @@ using Names = std::vector<std::string>;
 
 TEST(Columns, areNamedForOneOrForSeveral) {
   EXPECT_EQ(columns(nullptr, {"in"}, {"out"}).featureNames(), Names{"features"});
-  EXPECT_EQ(columns(nullptr, {"in"}, {"out"}).targets, Names{"label"});
+  EXPECT_EQ(columns(nullptr, {"in"}, {"out"}).targets, std::vector<data::TargetColumns>{"label"});
   EXPECT_EQ(columns(R"({"features": "x", "weight": "w"})", {"in"}, {"out"}).featureNames(), Names{"x"});
   EXPECT_TRUE(columns(R"({"features": "x"})", {"in"}, {"out"}).targets.empty());
   auto both =
       columns(R"({"inputs": {"b": "y", "a": "x"}, "labels": {"c": "z"}, "validation": "v"})", {"a", "b"}, {"c"});
   EXPECT_EQ(both.featureNames(), (Names{"x", "y"}));
-  EXPECT_EQ(both.targets, Names{"z"});
+  EXPECT_EQ(both.targets, std::vector<data::TargetColumns>{"z"});
   EXPECT_EQ(both.validation, "v");
   EXPECT_EQ(columns(nullptr, {"a", "b"}, {"c", "d"}).featureNames(), (Names{"a", "b"}));
   EXPECT_TRUE(columns(nullptr, {"a", "b"}, {"c", "d"}).targets.empty());

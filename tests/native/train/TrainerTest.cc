@@ -6,6 +6,7 @@
 #include <future>
 
 #include "base/NamedThread.h"
+#include "checkpoint/Safetensors.h"
 #include "comm/Credentials.h"
 #include "comm/Relay.h"
 #include "train/ArrowRows.h"
@@ -80,6 +81,83 @@ TEST(Trainer, neitherEncryptionNorStrangersChangeTheResult) {
   EXPECT_EQ(trainPair(training, true), undisturbed);
   EXPECT_EQ(trainPair(training, false, true), undisturbed);
   EXPECT_EQ(trainPair(training, true, true), undisturbed);
+}
+
+// A worker that asks whether to go on; what it was told of when it did.
+std::vector<int64_t> trainAsking(int rank, std::vector<std::unique_ptr<Trainer>>& trainers,
+                                 const std::vector<std::string>& addresses,
+                                 const std::vector<std::string>& credentials, int64_t stopAfter, std::string& weights) {
+  Trainer& trainer = *trainers[static_cast<size_t>(rank)];
+  trainer.connect(addresses, credentials[static_cast<size_t>(rank)]);
+  feed(trainer, rank, idRange(static_cast<uint64_t>(rank) << 40, 40));
+  std::vector<int64_t> told, asked;
+  for (Json news; news.is_null() || news.at("state") != "finished";) {
+    news = trainer.poll(milliseconds(20));
+    for (const Json& epoch : news.at("history")) told.push_back(epoch.at("epoch").get<int64_t>());
+    if (!news.at("asks").get<bool>()) continue;
+    asked.push_back(told.back());
+    // Longer than a step may take: nobody is taken for dead.
+    if (asked.size() == 1) std::this_thread::sleep_for(milliseconds(2500));
+    trainer.answer(told.back() == stopAfter);
+  }
+  weights = trainer.weights();
+  return asked;
+}
+
+TEST(Trainer, asksItsOwnerAfterEveryEpochAndAllStopWhenToldTo) {
+  for (auto [stopAfter, epochs] : {std::pair(3, 3), std::pair(100, 4)}) {
+    std::vector<std::unique_ptr<Trainer>> trainers;
+    std::vector<std::string> addresses, credentials = comm::issueCredentials(2, 0, false);
+    for (int rank = 0; rank < 2; ++rank) {
+      std::string task = taskJson(R"({"epochs": 4, "batchSize": 10})", rank, 2, kImageColumns, smallNetwork(), "2");
+      task.replace(task.find("\"stepTimeout\""), 0, "\"asksAfterEpoch\": true, ");
+      trainers.push_back(std::make_unique<Trainer>(task, std::span<const std::byte>()));
+      addresses.push_back(trainers.back()->address());
+    }
+    std::string weights[2];
+    auto other = std::async(
+        std::launch::async, [&] { return trainAsking(1, trainers, addresses, credentials, stopAfter, weights[1]); });
+    std::vector<int64_t> asked = trainAsking(0, trainers, addresses, credentials, stopAfter, weights[0]);
+    EXPECT_EQ(asked.size(), static_cast<size_t>(epochs));
+    EXPECT_TRUE(other.get().empty());
+    EXPECT_EQ(weights[0], weights[1]);
+  }
+}
+
+TEST(Trainer, beginsWithTheWeightsThatItIsGivenAndMakesTheOthers) {
+  std::string network = smallNetwork(), changed = network;
+  changed.replace(changed.find(R"("units": 3)"), 0, R"("name": "head", )");
+  std::string training = R"({"epochs": 1, "optimizer": {"kind": "sgd", "learningRate": 1e-30}})";
+  auto trained = [&](const std::string& which, const std::string& weights, uint64_t seed) {
+    std::string text = training;
+    text.insert(1, message(R"("seed": )", seed, ", "));
+    Trainer trainer(taskJson(text, 0, 1, kImageColumns, which), bytesOf(weights));
+    trainer.connect({""}, "");
+    feed(trainer, 0, idRange(0, 20));
+    return trainToTheEnd(trainer);
+  };
+  auto kernels = [&](const std::string& which, const std::string& weights) {
+    ArenaLayout layout = TaskSpec::parse(taskJson("{}", 0, 1, kImageColumns, which)).graph.parameters().layout();
+    Arena arena(layout);
+    checkpoint::readSafetensors(bytesOf(weights), layout, arena);
+    auto span = arena.view(layout.slices()[0]).span(),
+         last = arena.view(layout.slices()[layout.slices().size() - 2]).span();
+    return std::pair(std::vector<float>(span.begin(), span.end()), std::vector<float>(last.begin(), last.end()));
+  };
+  auto first = kernels(network, trained(network, "", 1)), other = kernels(network, trained(network, "", 2));
+  ASSERT_NE(first, other);
+  EXPECT_EQ(kernels(network, trained(network, trained(network, "", 1), 2)), first);
+  auto tuned = kernels(changed, trained(changed, trained(network, "", 1), 2));
+  EXPECT_EQ(tuned.first, first.first);
+  EXPECT_NE(tuned.second, first.second);
+  // Of other sizes under the same name, or nothing in common.
+  std::string wider = network;
+  wider.replace(wider.find(R"("units": 16)"), 11, R"("units": 17)");
+  EXPECT_THROW(trained(wider, trained(network, "", 1), 2), UserError);
+  EXPECT_THROW(trained(R"({"layers": [{"kind": "Input", "shape": [36], "dtype": "uint8"},
+                          {"kind": "Dense", "units": 3, "activation": "softmax", "name": "only"}]})",
+                       trained(network, "", 1), 2),
+               UserError);
 }
 
 TEST(Trainer, oneWorkerTrainsAndItsWeightsPredict) {

@@ -169,6 +169,42 @@ TEST_F(ArrowIngestTest, aShareOfTheRowsIsForValidationHoweverTheyCome) {
   EXPECT_NEAR(static_cast<double>(ids.size()), 400, 60);
 }
 
+TEST_F(ArrowIngestTest, severalColumnsAreTheValuesOfOneTarget) {
+  RowFormat format{{{DType::kInt64, 1}}, {{3, true}}};
+  IngestColumns names{{"x"}, {std::vector<std::string>{"a", "b", "c"}}};
+  std::vector<TargetRule> rules = {{.shape = {3}, .takesClass = true, .takesValues = true}};
+  auto columns = [](const std::string& c, std::shared_ptr<arrow::DataType> type = arrow::int32()) {
+    return std::vector<Column>{{"x", arrow::int64(), "[1, 2]"},
+                               {"a", arrow::float64(), "[0.5, -1.5]"},
+                               {"b", arrow::float32(), "[2, 3]"},
+                               {"c", type, c}};
+  };
+  RowStore rows(format);
+  ArrowIngest ingest(names, rules, &rows, nullptr);
+  handOver(ingest, *batchOf(columns("[7, 8]")));
+  EXPECT_EQ(std::vector<float>(rows.values(1), rows.values(1) + 3), (std::vector<float>{-1.5f, 3, 8}));
+
+  auto refused = [&](const std::vector<Column>& wrong, TargetRule rule) {
+    RowStore other(format);
+    ArrowIngest refusing(names, {rule}, &other, nullptr);
+    try {
+      handOver(refusing, *batchOf(wrong));
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused(columns("[7, null]"), rules[0]).find("Label is null: column 'c', row 4711 of partition 3"), 0u);
+  EXPECT_EQ(refused(columns(R"(["u", "v"])", arrow::utf8()), rules[0]),
+            "Wrong type of label column 'c': string, wanted a number");
+  EXPECT_EQ(refused(columns("[7, 8]"), {.shape = {2}, .takesValues = true}),
+            "Label columns do not fill the output: 3 columns from 'a' to 'c', values of the output: 2");
+  EXPECT_EQ(
+      refused(columns("[7, 8]"), {.shape = {3}}),
+      "Label columns do not fill the output: 3 columns from 'a' to 'c', values of the output: 3, and its loss takes "
+      "class indices only");
+}
+
 TEST_F(ArrowIngestTest, manyBatchesGoIntoOneStore) {
   RowStore rows(kTwoBytes);
   ArrowIngest ingest({{"x"}, {"y"}, "", ""}, rulesOf(kTwoBytes), &rows, nullptr);

@@ -21,7 +21,8 @@ object CheckedJni {
     assert(Tiny.classifier.setNumWorkers(2).setEpochs(1).fitOnParquet(parquet).summary.input.startsWith("parquet"))
     try Engine.describe("{}")
     catch { case _: UserError => () }
-    Using.resource(NativeTrainer.open(s"""{"network":${Tiny.network.toJson},"training":{}}"""))(_.cancel())
+    Using.resource(NativeTrainer.open(s"""{"network":${Tiny.network.toJson},"training":{}}""", Array.emptyByteArray))(
+      _.cancel())
     println(s"checked ${Engine.info} ${Diagnostics.liveResources()}")
     spark.stop()
   }

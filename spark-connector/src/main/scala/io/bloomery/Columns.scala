@@ -1,10 +1,13 @@
 package io.bloomery
 
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.ml.attribute.{Attribute, BinaryAttribute, NominalAttribute}
 import org.apache.spark.ml.linalg.SQLDataTypes.VectorType
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.functions.{col, struct}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
+import scala.jdk.CollectionConverters._
 
 /**
  * The columns of a DataFrame as the engine takes them, or the sentence that says why not. Only
@@ -31,16 +34,36 @@ private[bloomery] object Columns {
       case several => struct(several: _*)
     }
 
-  /** Class indices; texts where a vocabulary tells their classes. */
-  def label(schema: StructType, param: String, name: String, hasVocabulary: Boolean): Column = {
-    val field = find(schema, param, name)
+  /** Class indices, or texts where a vocabulary tells their classes; values where `takesValues`. */
+  def label(schema: StructType, label: LabelColumn, takesValues: Boolean): Column = {
+    val field = find(schema, label.param, label.name)
+    val hasVocabulary = label.words.isDefined
     field.dataType match {
-      case BooleanType if !hasVocabulary => reference(name)
+      case BooleanType if !hasVocabulary => reference(label.name)
       case _: NumericType => withoutDecimals(field)
-      case _: StringType if hasVocabulary => reference(name)
-      case other => throw wrongType(param, "a number", name, other)
+      case _: StringType if hasVocabulary => reference(label.name)
+      case other if takesValues && !hasVocabulary && isTarget(other) => withoutDecimals(field)
+      case other =>
+        val wanted = if (takesValues) "a number, an array of numbers or an ML vector" else "a number"
+        throw wrongType(label.param, wanted, label.name, other)
     }
   }
+
+  /** The label that each class index stands for, where the column's ML attribute tells it, as StringIndexer leaves it. */
+  def classLabels(schema: StructType, name: String): Option[Seq[String]] =
+    schema.find(field => field.name == name && field.dataType.isInstanceOf[NumericType]).flatMap { field =>
+      Attribute.fromStructField(field) match {
+        case nominal: NominalAttribute => nominal.values.map(_.toSeq)
+        case binary: BinaryAttribute => binary.values.map(_.toSeq)
+        case _ => None
+      }
+    }
+
+  /** Refuses a name in a param's JSON that no input or output of the network has. */
+  def checkNames(param: String, what: String, named: Option[ObjectNode], known: Seq[String]): Unit =
+    named.toSeq.flatMap(_.fieldNames().asScala).filterNot(known.contains).foreach { name =>
+      throw new UserError(s"Unknown $what in $param: $name${nearest(name, known)} ${what}s: ${known.mkString(", ")}")
+    }
 
   /** A number of any type. */
   def number(schema: StructType, param: String, name: String): Column = {
@@ -73,6 +96,13 @@ private[bloomery] object Columns {
     case other => isWhole(other)
   }
 
+  /** Several values at once. */
+  private def isTarget(dataType: DataType): Boolean = dataType match {
+    case ArrayType(element, _) => isTarget(element)
+    case _: NumericType | BooleanType => true
+    case other => other == VectorType
+  }
+
   /** What is all features of a row by itself, and so cannot stand in an array. */
   private def isWhole(dataType: DataType): Boolean =
     dataType == BinaryType || dataType == VectorType || Images.isImage(dataType)
@@ -91,14 +121,16 @@ private[bloomery] object Columns {
   private def find(schema: StructType, param: String, name: String): StructField =
     schema.find(_.name == name).getOrElse {
       val columns = schema.fieldNames
-      val wanted = UTF8String.fromString(name.toLowerCase)
-      val nearest = columns.minByOption { column =>
-        wanted.levenshteinDistance(UTF8String.fromString(column.toLowerCase))
-      }
-      val hint = nearest.fold("")(column => s"; did you mean $column?")
       throw new UserError(
-        s"$param names a column that is not there: $name$hint columns: ${columns.mkString(", ")}")
+        s"$param names a column that is not there: $name${nearest(name, columns.toSeq)} columns: ${columns.mkString(", ")}")
     }
+
+  private def nearest(name: String, known: Seq[String]): String = {
+    val wanted = UTF8String.fromString(name.toLowerCase)
+    known
+      .minByOption(each => wanted.levenshteinDistance(UTF8String.fromString(each.toLowerCase)))
+      .fold("")(each => s"; did you mean $each?")
+  }
 
   private def wrongType(param: String, wanted: String, name: String, found: DataType): UserError =
     new UserError(

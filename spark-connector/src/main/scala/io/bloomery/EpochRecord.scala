@@ -9,8 +9,9 @@ import scala.jdk.CollectionConverters._
  * their bytes, how many it had taken in when the epoch's first step began, and seconds in which it
  * read rows (upstream, or back from disk), converted and assembled them, waited for batches,
  * computed and reduced. Most of these overlap: of the seconds in which gradients were on their way,
- * computing waited for those that are exposed and hid the others. Last come the bytes that it sent to
- * other workers, and how many messages of 16 bits (gradientCompression) had to be reduced again in 32.
+ * computing waited for those that are exposed and hid the others. Then come the bytes that it sent to
+ * other workers, how many messages of 16 bits (gradientCompression) had to be reduced again in 32, why
+ * training ended with this epoch if it ended early, and all of it as the engine's JSON.
  */
 final case class EpochRecord(
     epoch: Int,
@@ -34,7 +35,9 @@ final case class EpochRecord(
     exposedAllreduceSeconds: Double,
     hiddenAllreduceSeconds: Double,
     bytesSent: Long,
-    reducedAgain: Long)
+    reducedAgain: Long,
+    stops: Option[String],
+    json: String)
 
 object EpochRecord {
   def fromJson(json: String): EpochRecord = {
@@ -62,7 +65,9 @@ object EpochRecord {
       exposedAllreduceSeconds = node.path("exposedAllreduceSeconds").asDouble(),
       hiddenAllreduceSeconds = node.path("hiddenAllreduceSeconds").asDouble(),
       bytesSent = node.path("bytesSent").asLong(),
-      reducedAgain = node.path("reducedAgain").asLong())
+      reducedAgain = node.path("reducedAgain").asLong(),
+      stops = Option(node.get("stops")).map(_.asText()),
+      json = json)
   }
 
   private def numbers(node: JsonNode): Map[String, Double] =

@@ -1,7 +1,9 @@
 package io.bloomery
 
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.bloomery.engine.Json
+import scala.jdk.CollectionConverters._
 
 /** A column of the network's input as the user gave it: its name, or JSON that says more of it. */
 private[bloomery] final case class FeatureColumn(param: String, name: String, json: Any) {
@@ -24,25 +26,25 @@ private[bloomery] final case class FeatureColumn(param: String, name: String, js
 
 private[bloomery] object FeatureColumn {
 
-  /** Those of featuresCols where it is set, else featuresCol. */
-  def of(params: PredictionParams): Seq[FeatureColumn] =
-    params.get(params.featuresCols) match {
-      case Some(_) if params.isSet(params.featuresCol) =>
-        throw new UserError("Both featuresCol and featuresCols are set: keep one")
-      case Some(texts) if texts.isEmpty => throw new UserError("featuresCols names no column")
-      case Some(texts) => texts.toSeq.map(read)
-      case None =>
-        val name = params.getFeaturesCol
-        Seq(FeatureColumn("featuresCol", name, name))
-    }
+  def named(param: String, name: String): FeatureColumn = FeatureColumn(param, name, name)
 
-  private def read(text: String): FeatureColumn =
-    if (text.trim.startsWith("{")) {
-      val json = Json.parse(text, "featuresCols")
-      val name = Option(json.get("column")).filter(_.isTextual).map(_.asText())
-      FeatureColumn(
-        "featuresCols",
-        name.getOrElse(throw new UserError(s"Column without a name: give it as column, in featuresCols $text")),
-        json)
-    } else FeatureColumn("featuresCols", text, text)
+  /** A name, or the text of a JSON object. */
+  def ofText(param: String, text: String): FeatureColumn =
+    if (text.trim.startsWith("{")) ofObject(param, Json.parse(text, param)) else named(param, text)
+
+  /** A name, an object, or a list of them. */
+  def ofJson(param: String, json: JsonNode): Seq[FeatureColumn] = json match {
+    case options: ObjectNode => Seq(ofObject(param, options))
+    case list if list.isArray => list.elements().asScala.toSeq.flatMap(ofJson(param, _))
+    case name if name.isTextual => Seq(named(param, name.asText()))
+    case other => throw new UserError(s"Wrong value in $param: $other, wanted a column's name, an object or a list")
+  }
+
+  private def ofObject(param: String, options: ObjectNode): FeatureColumn = {
+    val name = Option(options.get("column")).filter(_.isTextual).map(_.asText())
+    FeatureColumn(
+      param,
+      name.getOrElse(throw new UserError(s"Column without a name: give it as column, in $param $options")),
+      options)
+  }
 }

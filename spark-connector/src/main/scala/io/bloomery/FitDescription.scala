@@ -8,7 +8,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.types._
 
 /** What a fit would do, as text for the user: one line for each thing to know. */
-private[bloomery] final class FitDescription(params: NeuralNetParams, schema: StructType, conf: SparkConf) {
+private[bloomery] final class FitDescription(params: TrainingParams, schema: StructType, conf: SparkConf) {
 
   def of(selected: DataFrame, request: TrainRequest): String = {
     val plan = FitPlan.of(selected, request)
@@ -39,17 +39,21 @@ private[bloomery] final class FitDescription(params: NeuralNetParams, schema: St
     s"after all rows are loaded: $why")
 
   private def columns(told: Description): Seq[String] = {
-    val input = told.input
-    val inputs = FeatureColumn.of(params).map { column =>
-      val field = schema(column.name)
+    val described = told.inputs.map { input =>
+      val scale = if (input.scale == 1) "" else s", times ${input.scale}"
+      s"input '${input.name}' is (${input.shape.mkString(", ")}) of ${input.dtype}$scale"
+    }
+    val inputs = params.inputs(told).columnsByInput.map { case (index, column) =>
+      val (field, input) = (schema(column.name), told.inputs(index))
       line(field, s"input '${input.name}', ${conversion(field.dataType, column, input.dtype)}")
+    }
+    val labels = params.targets(told).all.zip(told.outputs).flatMap { case (target, output) =>
+      target.columns.map(column => line(schema(column.name), label(told, target, column, output)))
     }
     val held = TaskJson.column(params, params.validationIndicatorCol).map(name =>
       line(schema(name), "marks rows that are evaluated, not trained on"))
     val weight = TaskJson.column(params, params.weightCol).map(name => line(schema(name), "weight of a row"))
-    val scale = if (input.scale == 1) "" else s", times ${input.scale}"
-    (s"input '${input.name}' is (${input.shape.mkString(", ")}) of ${input.dtype}$scale" +: inputs) ++
-      (line(schema(params.getLabelCol), label(told)) +: (weight ++ held).toSeq)
+    described ++ inputs ++ labels ++ weight ++ held
   }
 
   private def line(field: StructField, text: String): String = {
@@ -57,10 +61,19 @@ private[bloomery] final class FitDescription(params: NeuralNetParams, schema: St
     s"${field.name} ($kind): $text"
   }
 
-  private def label(told: Description): String = params.get(params.labelVocabulary) match {
-    case Some(words) => s"label, index among ${words.length} words"
-    case None if told.classes > 1 => s"label, one of ${told.classes} classes"
-    case None => "label, a value"
+  private def label(told: Description, target: Target, column: LabelColumn, output: Description.Output): String = {
+    val classifies = params match {
+      case _: ClassificationParams => output.width > 1 || output.isBinary
+      case _: RegressionParams => false
+      case _ => output.tail == "softmax" || output.isBinary
+    }
+    val kind = column.words match {
+      case Some(words) => s"index among ${words.length} words"
+      case None if target.columns.length > 1 => "one of its values"
+      case None if classifies => s"one of ${if (output.isBinary) 2 else output.width} classes"
+      case None => if (output.width > 1) s"${output.width} values" else "a value"
+    }
+    if (told.outputs.length > 1) s"label of output '${output.name}', $kind" else s"label, $kind"
   }
 
   private def conversion(dataType: DataType, column: FeatureColumn, dtype: String): String =

@@ -30,6 +30,14 @@ private[bloomery] final class ModelFolder(path: String, hadoopConf: Configuratio
 
   /** All files of the model, whole and unchanged, by name. */
   def read(): Map[String, Array[Byte]] = {
+    val files = readListed()
+    Seq(ModelFolder.Network, ModelFolder.Weights, ModelFolder.History).filterNot(files.contains).foreach { name =>
+      throw new UserError(s"Model folder does not list its $name: $path")
+    }
+    files
+  }
+
+  private def readListed(): Map[String, Array[Byte]] = {
     if (!fileSystem.exists(folder)) throw new UserError(s"No such model folder: $path")
     if (!fileSystem.exists(new Path(folder, ModelFolder.Manifest))) {
       throw new UserError(
@@ -87,6 +95,9 @@ private[bloomery] object ModelFolder {
   private val Manifest = "model.json"
   private val Format = "bloomery-model"
   private val Version = 1
+
+  /** Those of a saved model. */
+  def weights(path: String, hadoopConf: Configuration): Array[Byte] = new ModelFolder(path, hadoopConf).read()(Weights)
 
   private def sha256(bytes: Array[Byte]): String =
     MessageDigest.getInstance("SHA-256").digest(bytes).map("%02x".format(_)).mkString

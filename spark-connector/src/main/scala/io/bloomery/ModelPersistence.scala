@@ -6,7 +6,7 @@ import org.apache.spark.ml.util.{MLReader, MLWriter}
 import scala.util.control.NonFatal
 
 /** Saves a model as Spark ML metadata plus the engine's own files. */
-private[bloomery] final class ModelWriter(model: NeuralNetClassificationModel) extends MLWriter {
+private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends MLWriter {
   override protected def saveImpl(path: String): Unit = {
     ModelMetadata.save(model, path, sparkSession)
     new ModelFolder(path, ModelMetadata.hadoopConf(sparkSession)).write(
@@ -17,19 +17,19 @@ private[bloomery] final class ModelWriter(model: NeuralNetClassificationModel) e
   }
 }
 
-private[bloomery] final class ModelReader extends MLReader[NeuralNetClassificationModel] {
-  override def load(path: String): NeuralNetClassificationModel = {
+private[bloomery] final class ModelReader[M <: NetworkModel[M]](make: (String, TrainedNetwork) => M)
+    extends MLReader[M] {
+  override def load(path: String): M = {
     val files = new ModelFolder(path, ModelMetadata.hadoopConf(sparkSession)).read()
-    def file(name: String): Array[Byte] =
-      files.getOrElse(name, throw new UserError(s"Model folder does not list its $name: $path"))
-    def text(name: String): String = new String(file(name), "UTF-8")
-    def make(uid: String): NeuralNetClassificationModel =
-      new NeuralNetClassificationModel(
+    def text(name: String): String = new String(files(name), "UTF-8")
+    def made(uid: String): M =
+      make(
         uid,
-        Network.fromJson(text(ModelFolder.Network)),
-        file(ModelFolder.Weights),
-        TrainingSummary.fromJson(text(ModelFolder.History)))
-    try ModelMetadata.load(path, sparkSession, make)
+        TrainedNetwork(
+          Network.fromJson(text(ModelFolder.Network)),
+          files(ModelFolder.Weights),
+          TrainingSummary.fromJson(text(ModelFolder.History))))
+    try ModelMetadata.load(path, sparkSession, made)
     catch {
       case error: BloomeryException => throw error
       case NonFatal(error) =>

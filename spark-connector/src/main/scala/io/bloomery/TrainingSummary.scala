@@ -60,5 +60,8 @@ object TrainingSummary {
         .toString,
       timeline)
 
+  /** Of a network that was trained elsewhere. */
+  def none: TrainingSummary = apply(Seq.empty, 0, 0, Timeline.empty, "none")
+
   def fromJson(json: String): TrainingSummary = new TrainingSummary(json, Timeline.empty)
 }

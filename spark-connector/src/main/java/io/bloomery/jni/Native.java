@@ -81,6 +81,9 @@ public final class Native {
   /** Progress since the last call, as JSON; waits a while for news and throws the first error. */
   public static native String pollTrainer(long trainer, long waitMillis);
 
+  /** Tells a trainer that asks, after an epoch, whether to stop. */
+  public static native void answerTrainer(long trainer, boolean stop);
+
   /** The trained weights as safetensors, once the state is "finished". */
   public static native byte[] trainerWeights(long trainer);
 
@@ -121,6 +124,22 @@ public final class Native {
 
   /** Frees a predictor. */
   public static native void closePredictor(long predictor);
+
+  /** Opens an evaluator, which measures rows with labels; used by one thread. */
+  public static native long openEvaluator(String task, byte[] weights);
+
+  /** Adds the rows of an exported batch to an evaluator's sums. */
+  public static native void evaluate(
+      long evaluator, long arrowSchema, long arrowArray, int partition, long firstRow);
+
+  /** What an evaluator has counted; sums of several add up. */
+  public static native double[] evaluatorSums(long evaluator);
+
+  /** Frees an evaluator. */
+  public static native void closeEvaluator(long evaluator);
+
+  /** Loss and metrics from such sums, as JSON; an empty array stands for no rows. */
+  public static native String measures(String task, double[] sums);
 
   /** Handles, Arrow bytes and threads that are alive in the engine, as JSON. */
   public static native String liveResources();

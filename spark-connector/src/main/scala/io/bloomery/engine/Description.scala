@@ -1,5 +1,6 @@
 package io.bloomery.engine
 
+import com.fasterxml.jackson.databind.JsonNode
 import scala.jdk.CollectionConverters._
 
 /** What the engine says about a task before it runs. */
@@ -8,8 +9,10 @@ final case class Description(json: String) {
 
   def summary: String = node.path("summary").asText()
   def parameters: Long = node.path("parameters").asLong()
-  def classes: Int = if (isBinary) 2 else node.path("output").path("classes").asInt()
-  def rowBytes: Long = input.rowBytes
+  def classes: Int = if (isBinary) 2 else outputs.head.width
+
+  /** Of the features of all inputs. */
+  def rowBytes: Long = inputs.map(_.rowBytes).sum
   def epochs: Int = node.path("training").path("epochs").asInt()
   def batchSize: Int = node.path("training").path("batchSize").asInt()
   def globalBatchSize: Option[Int] =
@@ -22,10 +25,7 @@ final case class Description(json: String) {
   def loadsFirst: Option[String] = Option(node.get("loadsFirst")).map(_.asText())
 
   /** One sigmoid, which tells the probability of class 1. */
-  def isBinary: Boolean = {
-    val output = node.path("output")
-    output.path("classes").asInt() == 1 && output.path("tail").asText() == "sigmoid"
-  }
+  def isBinary: Boolean = outputs.head.isBinary
 
   /** Of one worker, without its rows. */
   def memoryBytes: Long = node.path("memory").path("total").asLong()
@@ -34,17 +34,30 @@ final case class Description(json: String) {
       case part if part.getKey != "total" => part.getKey -> part.getValue.asLong()
     }
 
-  def input: Description.Input = {
-    val input = node.path("input")
+  def inputs: Seq[Description.Input] = node.path("inputs").elements().asScala.toSeq.map { input =>
     Description.Input(
       input.path("name").asText(),
-      input.path("shape").elements().asScala.map(_.asLong()).toSeq,
+      Description.shape(input),
       input.path("dtype").asText(),
       input.path("scale").asDouble(),
       input.path("rowBytes").asLong())
+  }
+
+  def outputs: Seq[Description.Output] = node.path("outputs").elements().asScala.toSeq.map { output =>
+    Description.Output(output.path("name").asText(), Description.shape(output), output.path("tail").asText())
   }
 }
 
 object Description {
   final case class Input(name: String, shape: Seq[Long], dtype: String, scale: Double, rowBytes: Long)
+
+  /** `tail` is what the values went through last, such as softmax. */
+  final case class Output(name: String, shape: Seq[Long], tail: String) {
+
+    /** Values of a row. */
+    def width: Int = shape.product.toInt
+    def isBinary: Boolean = width == 1 && tail == "sigmoid"
+  }
+
+  private def shape(node: JsonNode): Seq[Long] = node.path("shape").elements().asScala.map(_.asLong()).toSeq
 }

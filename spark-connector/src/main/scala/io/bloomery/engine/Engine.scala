@@ -1,6 +1,7 @@
 package io.bloomery.engine
 
 import io.bloomery.jni.{Native, NativeLoader}
+import scala.jdk.CollectionConverters._
 
 /** The engine's questions and answers that need no trainer or predictor. */
 object Engine {
@@ -27,6 +28,17 @@ object Engine {
   def exportOnnx(network: String, weights: Array[Byte]): Array[Byte] = {
     NativeLoader.load()
     Native.exportOnnx(Json.obj("network" -> Json.parse(network, "network")).toString, weights)
+  }
+
+  /** Loss and metrics by name, from the sums of evaluators. */
+  def measures(task: String, sums: Array[Double]): Map[String, Double] = {
+    NativeLoader.load()
+    Json
+      .parse(Native.measures(task, sums), "measures")
+      .properties()
+      .asScala
+      .map(entry => entry.getKey -> entry.getValue.asDouble())
+      .toMap
   }
 
   /** What is alive in the engine of this JVM, as JSON. */

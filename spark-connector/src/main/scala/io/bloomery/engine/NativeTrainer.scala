@@ -34,6 +34,9 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
   /** What happened since the last call; waits that long for something to happen. */
   def poll(waitMillis: Long): Progress = Progress(Native.pollTrainer(handle, waitMillis))
 
+  /** After an epoch, when the trainer asks: whether it should stop. */
+  def answer(stop: Boolean): Unit = Native.answerTrainer(handle, stop)
+
   def weights(): Array[Byte] = Native.trainerWeights(handle)
 
   /** Adds bytes of a checkpoint: of what all workers share, or of this worker's own. */
@@ -68,8 +71,9 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
 object NativeTrainer {
   private val PieceBytes = 4L << 20
 
-  def open(task: String): NativeTrainer = {
+  /** weights: those to begin with, as safetensors; empty for the initializers' values. */
+  def open(task: String, weights: Array[Byte]): NativeTrainer = {
     NativeLoader.load()
-    new NativeTrainer(Native.openTrainer(task, Array.emptyByteArray))
+    new NativeTrainer(Native.openTrainer(task, weights))
   }
 }

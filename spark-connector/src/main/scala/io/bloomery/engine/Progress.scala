@@ -9,6 +9,9 @@ final case class Progress(json: String) {
 
   def state: String = node.path("state").asText()
   def isFinished: Boolean = state == "finished"
+
+  /** An epoch has ended, and the trainer waits to be told whether to go on. */
+  def asks: Boolean = node.path("asks").asBoolean()
   def epoch: Int = node.path("epoch").asInt()
   def epochs: Int = node.path("epochs").asInt()
   def step: Long = node.path("step").asLong()

@@ -23,7 +23,7 @@ final class Network private (json: ObjectNode) {
 
   override def toString: String = toJson
 
-  private def describe(): Description = Engine.describe(Json.obj("network" -> json).toString)
+  private[bloomery] def describe(): Description = Engine.describe(Json.obj("network" -> json).toString)
 }
 
 object Network {

@@ -1,6 +1,7 @@
 package org.apache.spark.bloomery
 
 import scala.collection.mutable
+import scala.util.{Failure => Error, Success}
 
 import org.apache.spark.rpc.{RpcCallContext, RpcEnv, ThreadSafeRpcEndpoint}
 
@@ -40,6 +41,9 @@ private[bloomery] final case class AskFailed(attempt: Int) extends ControlMessag
 /** What time is it? Answered with microseconds of the driver's clock. */
 private[bloomery] final case class AskTime(attempt: Int) extends ControlMessage
 
+/** An epoch has ended, as the engine's JSON: answered with whether the driver wants to stop, once it knows. */
+private[bloomery] final case class EpochEnded(attempt: Int, epoch: String) extends ControlMessage
+
 /** Who has not come yet? */
 private[bloomery] final case class AskMissing(attempt: Int) extends ControlMessage
 
@@ -56,7 +60,8 @@ private[bloomery] final class ControlChannel(
     credentials: Int => Array[Array[Byte]],
     onProgress: (Int, String) => Unit,
     checkpoints: Option[CheckpointBoard],
-    workers: WorkerBoard)
+    workers: WorkerBoard,
+    callbacks: Option[EpochCallbacks] = None)
     extends ThreadSafeRpcEndpoint {
 
   private val meetings = mutable.Map.empty[Int, mutable.Map[Int, (Array[Byte], RpcCallContext)]]
@@ -88,6 +93,7 @@ private[bloomery] final class ControlChannel(
       if (!firstLosses.exists(_.attempt == lost.attempt)) firstLosses = firstLosses :+ completed
       call.reply(completed.message)
     case message: CheckpointMessage => checkpoints.foreach(_.handle(message, call))
+    case EpochEnded(attempt, epoch) => callbacks.fold(call.reply(false))(tell(_, attempt, epoch, call))
     case AskFailed(attempt) => call.reply(failedRank(attempt))
     case AskTime(_) => call.reply(ControlChannel.micros())
     case AskMissing(attempt) =>
@@ -104,6 +110,15 @@ private[bloomery] final class ControlChannel(
       present.foreach { case (rank, (_, waiting)) => waiting.reply(Right((addresses, secrets(rank)))) }
     }
   }
+
+  /** Where a function of the user throws, all workers hear that somebody failed and stop. */
+  private def tell(callbacks: EpochCallbacks, attempt: Int, epoch: String, call: RpcCallContext): Unit =
+    callbacks.tell(epoch) {
+      case Success(stops) => call.reply(stops)
+      case Error(error) =>
+        self.ask[Boolean](Failed(attempt, ControlChannel.Driver, Failure(error)))
+        ()
+    }
 
   private def record(failed: Failed): Unit =
     if (!failures.contains(failed.attempt)) {
@@ -127,6 +142,9 @@ private[bloomery] final class ControlChannel(
 }
 
 private[bloomery] object ControlChannel {
+
+  /** The rank of a failure that is none of a worker's. */
+  private val Driver = -1
 
   /** This machine's clock, which the engine's spans count by as well. */
   def micros(): Long = System.nanoTime() / 1000

@@ -62,6 +62,12 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
       .minBy(_._1)
       ._2
 
+  /** Tells that an epoch has ended; the answer, whether to stop, may take as long as the user's functions do. */
+  def epochEnded(epoch: String): Future[Boolean] =
+    channel.ask[Boolean](
+      EpochEnded(attempt, epoch),
+      new RpcTimeout(ControlClient.LongestCallback, "bloomery.callbacks"))
+
   def fail(failure: Failure): Unit = {
     channel.askSync[Boolean](Failed(attempt, rank, failure))
     ()
@@ -102,6 +108,7 @@ private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: In
 private[bloomery] object ControlClient {
   private val PollInterval = 100.millis
   private val ClockQuestions = 4
+  private val LongestCallback = 7.days
 
   /** How long the first cause may take to reach the driver. */
   private val Grace = 2.seconds

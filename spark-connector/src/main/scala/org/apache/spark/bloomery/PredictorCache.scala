@@ -36,7 +36,8 @@ private[spark] object PredictorCache {
 
   private def key(spec: PredictSpec, threads: Int): Key = Key(spec.modelId, spec.task, threads)
 
-  private def withThreads(task: String, threads: Int): String = {
+  /** The engine's task for tasks of so many cores. */
+  def withThreads(task: String, threads: Int): String = {
     val json = Json.parse(task, "task")
     json.withObject("/worker").put("threads", threads)
     json.toString

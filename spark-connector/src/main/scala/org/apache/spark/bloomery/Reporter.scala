@@ -1,6 +1,10 @@
 package org.apache.spark.bloomery
 
+import scala.concurrent.Future
+import scala.concurrent.duration.Duration
+
 import org.apache.spark.internal.Logging
+import org.apache.spark.util.ThreadUtils
 
 import io.bloomery.engine.{NativeTrainer, Progress}
 
@@ -16,6 +20,9 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
   private var originMicros = 0L
   private var lastPoll, lastReport = System.nanoTime()
 
+  /** Whether to stop after the epoch that the trainer asked about. */
+  private var answer = Option.empty[Future[Boolean]]
+
   /** The epochs that have ended, each as JSON. */
   def history: Seq[String] = epochs.result()
 
@@ -25,14 +32,31 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
 
   /** Waits for news and reports them; true when training has finished. */
   def poll(waitMillis: Long): Boolean = {
-    val progress = trainer.poll(if (traced) math.min(waitMillis, Reporter.TracedMillis) else waitMillis)
+    val progress = trainer.poll(longest(waitMillis))
     lastPoll = System.nanoTime()
     progress.log.foreach(line => logInfo(line))
     epochs ++= progress.finishedEpochs
     spans.add(progress.trace)
     originMicros = progress.traceOriginMicros
     if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty) report(progress)
+    passOn(progress)
     progress.isFinished
+  }
+
+  /** How long a poll may wait, so that neither spans are forgotten nor an answer is. */
+  private def longest(waitMillis: Long): Long =
+    Seq(
+      Some(waitMillis),
+      Option.when(traced)(Reporter.TracedMillis),
+      answer.map(_ => Reporter.AnswerMillis)).flatten.min
+
+  /** The trainer's question after an epoch to the driver, and its answer back. */
+  private def passOn(progress: Progress): Unit = answer match {
+    case Some(told) if told.isCompleted =>
+      answer = None
+      trainer.answer(ThreadUtils.awaitResult(told, Duration.Zero))
+    case None if progress.asks => answer = epochs.result().lastOption.map(client.epochEnded)
+    case _ =>
   }
 
   /** For use between batches, which may be many a second. */
@@ -56,5 +80,8 @@ private[bloomery] object Reporter {
 
   /** The trainer keeps spans of about as long. */
   private val TracedMillis = 50L
+
+  /** Between two looks whether the driver has answered. */
+  private val AnswerMillis = 10L
   private val IntervalNanos = 500L * 1000 * 1000
 }

@@ -6,24 +6,23 @@ import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 
 /**
- * What a prediction task needs: the engine's task, and weights that each executor gets once. A binary network gives one
- * value for its two classes.
+ * What a prediction task needs: the engine's task, how many values the network gives for a row, and weights that each
+ * executor gets once.
  */
 final case class PredictSpec(
     modelId: String,
     task: String,
-    classes: Int,
-    isBinary: Boolean,
+    rowWidth: Int,
     rowBytes: Long,
     weights: Broadcast[Array[Byte]])
 
 /** A model's weights as its executors share them; broadcast when a context first asks. */
-final class SharedModel(weights: Array[Byte], classes: Int, isBinary: Boolean, rowBytes: Long) {
+final class SharedModel(weights: Array[Byte], rowWidth: Int, rowBytes: Long) {
   private val id = UUID.randomUUID().toString
   private var sent: Option[(SparkContext, Broadcast[Array[Byte]])] = None
 
   def spec(task: String, context: SparkContext): PredictSpec =
-    PredictSpec(id, task, classes, isBinary, rowBytes, broadcast(context))
+    PredictSpec(id, task, rowWidth, rowBytes, broadcast(context))
 
   private def broadcast(context: SparkContext): Broadcast[Array[Byte]] = synchronized {
     sent match {

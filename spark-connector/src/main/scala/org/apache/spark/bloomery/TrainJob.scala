@@ -17,10 +17,13 @@ import org.apache.spark.sql.{classic, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
-import io.bloomery.{Cancelled, InternalError, PeerLost}
+import io.bloomery.{Cancelled, EpochCallback, EpochRecord, InternalError, PeerLost}
 import io.bloomery.engine.{Engine, Json}
 
-/** What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's. */
+/**
+ * What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's,
+ * `initialWeights` those that training begins with, as safetensors, or empty.
+ */
 final case class TrainRequest(
     task: String,
     rowBytes: Long,
@@ -33,7 +36,9 @@ final case class TrainRequest(
     maxRestarts: Int = 0,
     uid: String = "",
     tensorboardDir: Option[String] = None,
-    traceDir: Option[String] = None)
+    traceDir: Option[String] = None,
+    callbacks: Seq[EpochCallback] = Seq.empty,
+    initialWeights: Array[Byte] = Array.emptyByteArray)
 
 /** The weights as safetensors, the epochs of each worker as JSON, what its threads did, and which way the rows came. */
 final case class TrainOutcome(
@@ -80,35 +85,43 @@ object TrainJob extends Logging {
       val input = Input.of(classicData, request.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
       val workers = workersOf(input, classicData, request)
-      Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) { checkpoints =>
-        checkpoints.prepare()
-        val board =
-          new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, stepTimeout(request))
-        def tellLoss(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))
-        val trained = Using.resource(new ExecutorWatch(context, tellLoss)) { _ =>
-          jobs(0, checkpoints, request, events) { restart =>
-            Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
-            val channel = new ControlChannel(
-              SparkEnv.get.rpcEnv,
-              request.numWorkers,
-              attempt => Engine.issueCredentials(request.numWorkers, attempt, encrypt),
-              views.report,
-              checkpoints.board,
-              board)
-            Using.resource(new Registered(channel)) { registered =>
-              val spec = TrainSpec(
-                request.task,
-                request.numWorkers,
-                request.connectTimeout,
-                registered.name,
-                checkpoints.target(restart),
-                request.traceDir.isDefined)
-              outcome(channel, board, submit(workers, spec), events, started)
+      val initialWeights = Option.when(request.initialWeights.nonEmpty)(context.broadcast(request.initialWeights))
+      Using.resource(new EpochCallbacks(request.callbacks)) { callbacks =>
+        Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) {
+          checkpoints =>
+            checkpoints.prepare()
+            val board =
+              new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, stepTimeout(request))
+            def tellLoss(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))
+            val trained = Using.resource(new ExecutorWatch(context, tellLoss)) { _ =>
+              jobs(0, checkpoints, callbacks, request, events) { restart =>
+                Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
+                val channel = new ControlChannel(
+                  SparkEnv.get.rpcEnv,
+                  request.numWorkers,
+                  attempt => Engine.issueCredentials(request.numWorkers, attempt, encrypt),
+                  views.report,
+                  checkpoints.board,
+                  board,
+                  Some(callbacks))
+                Using.resource(new Registered(channel)) { registered =>
+                  val spec = TrainSpec(
+                    request.task,
+                    request.numWorkers,
+                    request.connectTimeout,
+                    registered.name,
+                    checkpoints.target(restart),
+                    request.traceDir.isDefined,
+                    !callbacks.isEmpty,
+                    initialWeights)
+                  outcome(channel, board, submit(workers, spec), events, started)
+                }
+              }
             }
-          }
+            whyEarly(trained, callbacks).foreach(events.add)
+            request.traceDir.foreach(leaveTrace(classicData.sparkSession, _, trained.timeline, events))
+            trained.copy(input = input.text, events = events.all)
         }
-        request.traceDir.foreach(leaveTrace(classicData.sparkSession, _, trained.timeline, events))
-        trained.copy(input = input.text, events = events.all)
       }
     })
   }
@@ -128,6 +141,13 @@ object TrainJob extends Logging {
       case Success(file) => logInfo(s"Trace of the fit: $file")
       case Failure(error) => events.add(s"The trace could not be written to traceDir: $path, ${error.getMessage}")
     }
+  /** What the user should know of a training that ended before its last epoch. */
+  private def whyEarly(outcome: TrainOutcome, callbacks: EpochCallbacks): Option[String] =
+    callbacks.stoppedAfter
+      .map(epoch => s"Training stopped after epoch $epoch: a callback asked for it")
+      .orElse(outcome.workerHistory.head.lastOption.map(EpochRecord.fromJson).flatMap { last =>
+        last.stops.map(why => s"Training stopped after epoch ${last.epoch}: $why")
+      })
 
   /** The rows as workers get them. */
   private[bloomery] def dealt(data: DataFrame, request: TrainRequest): DataFrame =
@@ -135,14 +155,19 @@ object TrainJob extends Logging {
 
   /** Beyond the attempts that Spark makes at a stage, jobs as often as the user allows. */
   @tailrec
-  private def jobs(restart: Int, checkpoints: FitCheckpoints, request: TrainRequest, events: FitEvents)(
-      job: Int => TrainOutcome): TrainOutcome =
+  private def jobs(
+      restart: Int,
+      checkpoints: FitCheckpoints,
+      callbacks: EpochCallbacks,
+      request: TrainRequest,
+      events: FitEvents)(job: Int => TrainOutcome): TrainOutcome =
     Try(job(restart)) match {
       case Success(outcome) => outcome
+      case Failure(_) if callbacks.failure.isDefined => throw callbacks.failure.get
       case Failure(lost @ (_: PeerLost | _: SparkException)) if restart < request.maxRestarts =>
         events.add(s"Training is submitted again, restart ${restart + 1} of ${request.maxRestarts}: ${lost.getMessage}")
         checkpoints.prepareAgain()
-        jobs(restart + 1, checkpoints, request, events)(job)
+        jobs(restart + 1, checkpoints, callbacks, request, events)(job)
       case Failure(error) => throw error
     }
 

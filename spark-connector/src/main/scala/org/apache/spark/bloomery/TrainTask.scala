@@ -4,6 +4,7 @@ import scala.concurrent.duration._
 import scala.util.Using
 
 import org.apache.spark.{BarrierTaskContext, SparkEnv}
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.internal.Logging
 
 import io.bloomery.{BloomeryException, PeerLost}
@@ -16,7 +17,9 @@ private[bloomery] final case class TrainSpec(
     connectTimeout: Double,
     channel: String,
     checkpoints: Option[CheckpointTarget],
-    traced: Boolean = false)
+    traced: Boolean,
+    asksAfterEpoch: Boolean,
+    initialWeights: Option[Broadcast[Array[Byte]]])
 
 /**
  * The life of one worker on its task thread: open, meet the others, feed rows, watch until the
@@ -64,30 +67,31 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       client: ControlClient,
       rows: Feed): Iterator[TaskResult] = {
     val rank = context.partitionId()
-    Using.resource(NativeTrainer.open(workerTask(context))) { trainer =>
-      Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
-        Using.resource(checkpoints(context, trainer)) { checkpoints =>
-          checkpoints.restore()
-          val meeting = client.meet(
-            trainer.address(),
-            spec.connectTimeout.seconds,
-            () => context.killTaskIfInterrupted())
-          // Who was refused, whether or not all others came.
-          try trainer.connect(meeting.addresses, meeting.credentials)
-          finally trainer.takeLog().foreach(line => logWarning(line))
-          val reporter = new Reporter(trainer, client, WorkerNetwork.host(SparkEnv.get), spec.traced)
-          rows.into(trainer, context, reporter)
-          trainer.finishIngest()
-          while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
-          while (!checkpoints.isDone) {
-            context.killTaskIfInterrupted()
-            reporter.pollIfDue()
-            Thread.sleep(TrainTask.WriteMillis)
+    Using.resource(NativeTrainer.open(workerTask(context), spec.initialWeights.fold(Array.emptyByteArray)(_.value))) {
+      trainer =>
+        Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
+          Using.resource(checkpoints(context, trainer)) { checkpoints =>
+            checkpoints.restore()
+            val meeting = client.meet(
+              trainer.address(),
+              spec.connectTimeout.seconds,
+              () => context.killTaskIfInterrupted())
+            // Who was refused, whether or not all others came.
+            try trainer.connect(meeting.addresses, meeting.credentials)
+            finally trainer.takeLog().foreach(line => logWarning(line))
+            val reporter = new Reporter(trainer, client, WorkerNetwork.host(SparkEnv.get), spec.traced)
+            rows.into(trainer, context, reporter)
+            trainer.finishIngest()
+            while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
+            while (!checkpoints.isDone) {
+              context.killTaskIfInterrupted()
+              reporter.pollIfDue()
+              Thread.sleep(TrainTask.WriteMillis)
+            }
+            val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
+            Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace())) ++ weights
           }
-          val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
-          Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace())) ++ weights
         }
-      }
     }
   }
 
@@ -112,6 +116,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       .put("rank", context.partitionId())
       .put("threads", context.cpus())
       .put("host", WorkerNetwork.host(SparkEnv.get))
+      .put("asksAfterEpoch", spec.asksAfterEpoch)
     val env = SparkEnv.get
     RowSpace.complete(task.withObject("/data"), env, RowSpace.workersPerExecutor(env.conf, spec.numWorkers))
     task.toString

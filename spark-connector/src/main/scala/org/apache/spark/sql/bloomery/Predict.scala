@@ -4,18 +4,24 @@ import org.apache.spark.bloomery.PredictSpec
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** Adds predictions to the rows of its child; it reads the features alone, so others are pruned. */
+/**
+ * Adds predictions, each of its kind, to the rows of its child; it reads the features alone, so others are pruned.
+ * Attributes stand by themselves, because Catalyst looks for them only there.
+ */
 private[bloomery] final case class Predict(
     features: Attribute,
-    prediction: Option[Attribute],
-    probability: Option[Attribute],
-    rawPrediction: Option[Attribute],
+    predictions: Seq[Attribute],
+    kinds: Seq[PredictionKind],
     keepsFeatures: Boolean,
     spec: PredictSpec,
     child: LogicalPlan)
     extends UnaryNode {
 
-  def predictions: Seq[Attribute] = (prediction ++ probability ++ rawPrediction).toSeq
+  /** With those predictions only that are wanted. */
+  def only(wanted: Attribute => Boolean): Predict = {
+    val (predictions, kinds) = this.predictions.zip(this.kinds).filter { case (made, _) => wanted(made) }.unzip
+    copy(predictions = predictions, kinds = kinds)
+  }
 
   override def output: Seq[Attribute] = Predict.kept(child.output, features, keepsFeatures) ++ predictions
 

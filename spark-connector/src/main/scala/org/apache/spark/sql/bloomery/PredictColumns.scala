@@ -13,9 +13,7 @@ object PredictColumns {
   def add(
       dataset: Dataset[_],
       features: Column,
-      prediction: Option[StructField],
-      probability: Option[StructField],
-      rawPrediction: Option[StructField],
+      made: Seq[PredictedField],
       model: SharedModel,
       task: String): DataFrame = {
     val session = dataset.sparkSession.asInstanceOf[classic.SparkSession]
@@ -23,9 +21,8 @@ object PredictColumns {
     val (attribute, child) = resolve(dataset, features)
     val predict = Predict(
       attribute,
-      prediction.map(newAttribute),
-      probability.map(newAttribute),
-      rawPrediction.map(newAttribute),
+      made.map(column => newAttribute(column.field)),
+      made.map(_.kind),
       keepsFeatures = true,
       model.spec(task, session.sparkContext),
       child)

@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 /** Plans `Predict`; appended to a session's strategies the first time a model transforms there. */
 private[bloomery] object PredictStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case Predict(features, prediction, probability, rawPrediction, keepsFeatures, spec, child) =>
-      Seq(PredictExec(features, prediction, probability, rawPrediction, keepsFeatures, spec, planLater(child)))
+    case Predict(features, predictions, kinds, keepsFeatures, spec, child) =>
+      Seq(PredictExec(features, predictions, kinds, keepsFeatures, spec, planLater(child)))
     case _ => Nil
   }
 }
@@ -21,9 +21,8 @@ private[bloomery] object PredictStrategy extends SparkStrategy {
 /** Predicts its child's rows a batch at a time, inside the child's own stage. */
 private[bloomery] final case class PredictExec(
     features: Attribute,
-    prediction: Option[Attribute],
-    probability: Option[Attribute],
-    rawPrediction: Option[Attribute],
+    predictions: Seq[Attribute],
+    kinds: Seq[PredictionKind],
     keepsFeatures: Boolean,
     spec: PredictSpec,
     child: SparkPlan)
@@ -40,7 +39,7 @@ private[bloomery] final case class PredictExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     val spec = this.spec
-    val columns = PredictedColumns(features, child.output, kept, prediction, probability, rawPrediction)
+    val columns = PredictedColumns(features, child.output, kept, predictions.zip(kinds).map(Made.tupled))
     val (numRows, predictTime) = (longMetric("numOutputRows"), longMetric("predictTime"))
     child.execute().mapPartitionsWithIndex { (partition, rows) =>
       new PredictIterator(spec, columns, partition, rows, numRows, predictTime)
@@ -49,6 +48,5 @@ private[bloomery] final case class PredictExec(
 
   override protected def withNewChildInternal(newChild: SparkPlan): PredictExec = copy(child = newChild)
 
-  private def predictions: Seq[Attribute] = (prediction ++ probability ++ rawPrediction).toSeq
   private def kept: Seq[Attribute] = Predict.kept(child.output, features, keepsFeatures)
 }

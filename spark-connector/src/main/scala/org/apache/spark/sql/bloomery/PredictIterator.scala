@@ -25,7 +25,7 @@ private[bloomery] final class PredictIterator(
   private val context = TaskContext.get()
   private val allocator = ArrowMemory.child(s"predict-${context.taskAttemptId()}-$partition")
   private var predictor = Option.empty[NativePredictor]
-  private val outputs = new PredictOutputs(columns, spec.classes, spec.isBinary, allocator)
+  private val outputs = new PredictOutputs(columns.made, spec.rowWidth, allocator)
   private var isClosed = false
   context.addTaskCompletionListener[Unit](_ => close())
 

@@ -4,20 +4,19 @@ import org.apache.arrow.memory.{ArrowBuf, BufferAllocator}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
- * The memory that the engine writes the predictions of a batch into, as floats, and that Spark's rows
+ * The memory that the engine writes the predictions of a batch into, `rowWidth` floats a row, and that Spark's rows
  * are made from. Used again by the next batch; owned here.
  */
 private[bloomery] final class PredictOutputs(
-    columns: PredictedColumns,
-    classes: Int,
-    isBinary: Boolean,
+    columns: Seq[Made],
+    rowWidth: Int,
     allocator: BufferAllocator)
     extends AutoCloseable {
 
-  private val made = new PredictionRow(columns, classes, isBinary)
-  private val needsProbability = columns.prediction.isDefined || columns.probability.isDefined
-  private val needsRaw = columns.rawPrediction.isDefined
-  private val rowBytes = 4L * (if (isBinary) 1 else classes)
+  private val made = new PredictionRow(columns)
+  private val needsProbability = columns.exists(!_.kind.isRaw)
+  private val needsRaw = columns.exists(_.kind.isRaw)
+  private val rowBytes = 4L * rowWidth
   private var buffers = Seq.empty[ArrowBuf]
   private var capacity = 0
 

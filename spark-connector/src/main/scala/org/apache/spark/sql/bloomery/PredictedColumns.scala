@@ -8,16 +8,13 @@ private[bloomery] final case class PredictedColumns(
     features: Attribute,
     input: Seq[Attribute],
     kept: Seq[Attribute],
-    prediction: Option[Attribute],
-    probability: Option[Attribute],
-    rawPrediction: Option[Attribute]) {
+    made: Seq[Made]) {
 
   def featuresOrdinal: Int = input.indexWhere(_.exprId == features.exprId)
   def featuresField: StructField = StructField(features.name, features.dataType)
   val keepsAll: Boolean = kept.length == input.length
-  val made: Seq[Attribute] = (prediction ++ probability ++ rawPrediction).toSeq
   def keptSchema: StructType = PredictedColumns.schema(kept)
-  def madeSchema: StructType = PredictedColumns.schema(made)
+  def madeSchema: StructType = PredictedColumns.schema(made.map(_.attribute))
 }
 
 private[bloomery] object PredictedColumns {

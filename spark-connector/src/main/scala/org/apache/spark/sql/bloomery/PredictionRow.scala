@@ -1,76 +1,123 @@
 package org.apache.spark.sql.bloomery
 
 import org.apache.spark.ml.linalg.{Vectors, VectorUDT}
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  GenericInternalRow,
-  UnsafeArrayData,
-  UnsafeProjection,
-  UnsafeRow
-}
-import org.apache.spark.sql.types.DoubleType
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeArrayData, UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 
 /**
- * The predictions of one row as Spark wants them: a double, and dense vectors, all of one size. So the
- * row's layout never changes: it is made once, and only the numbers in it are written anew. A binary network's only value p
- * is that of class 1: probabilities are 1 - p and p, raw predictions -r and r, as Spark's own classifiers have them.
+ * The predictions of one row as Spark wants them: doubles, and dense vectors whose sizes never change. So the row's
+ * layout never changes either: it is made once, and only the numbers in it are written anew. A binary network's only
+ * value p is that of class 1: probabilities are 1 - p and p, raw predictions -r and r, as Spark's own classifiers have
+ * them.
  */
-private[bloomery] final class PredictionRow(columns: PredictedColumns, classes: Int, isBinary: Boolean) {
-  private val hasPrediction = columns.prediction.isDefined
-  private val hasProbability = columns.probability.isDefined
-  private val hasRaw = columns.rawPrediction.isDefined
+private[bloomery] final class PredictionRow(columns: Seq[Made]) {
   private val row: UnsafeRow = {
-    val vector = new VectorUDT().serialize(Vectors.dense(new Array[Double](classes)))
-    val values: Array[Any] = columns.made.map(_.dataType match {
-      case DoubleType => 0.0
-      case _ => vector
-    }).toArray
-    UnsafeProjection.create(columns.made.map(_.dataType).toArray)(new GenericInternalRow(values)).copy()
+    val values: Array[Any] = columns.map { made =>
+      PredictionRow.vectorSize(made.kind).fold[Any](0.0) { size =>
+        new VectorUDT().serialize(Vectors.dense(new Array[Double](size)))
+      }
+    }.toArray
+    UnsafeProjection.create(columns.map(_.attribute.dataType).toArray)(new GenericInternalRow(values)).copy()
   }
-  private val probabilityOffset = columns.probability.fold(0L)(valuesOffset)
-  private val rawOffset = columns.rawPrediction.fold(0L)(valuesOffset)
+  private val writers: Array[Writer] = columns.zipWithIndex.map { case (made, ordinal) =>
+    writer(made.kind, ordinal)
+  }.toArray
 
   /** From the engine's floats of one row, by address; valid until the next call. */
   def of(probability: Long, raw: Long): UnsafeRow = {
-    if (isBinary) writeBinary(probability, raw)
-    else {
-      if (hasPrediction) row.setDouble(0, largest(probability).toDouble)
-      if (hasProbability) write(probabilityOffset, probability)
-      if (hasRaw) write(rawOffset, raw)
+    var i = 0
+    while (i < writers.length) {
+      writers(i).write(if (writers(i).isRaw) raw else probability)
+      i += 1
     }
     row
   }
 
-  private def writeBinary(probability: Long, raw: Long): Unit = {
-    if (hasPrediction) row.setDouble(0, if (valueAt(probability) > 0.5f) 1.0 else 0.0)
-    if (hasProbability) writePair(probabilityOffset, 1.0 - valueAt(probability), valueAt(probability))
-    if (hasRaw) writePair(rawOffset, -valueAt(raw), valueAt(raw))
+  private abstract class Writer(val isRaw: Boolean) {
+    def write(from: Long): Unit
+  }
+
+  private def writer(kind: PredictionKind, ordinal: Int): Writer = kind match {
+    case PredictionKind.Largest(classes, None) =>
+      new Writer(kind.isRaw) {
+        override def write(from: Long): Unit = row.setDouble(ordinal, largest(from, classes).toDouble)
+      }
+    case PredictionKind.Largest(classes, Some(thresholds)) =>
+      val limits = thresholds.toArray
+      new Writer(kind.isRaw) {
+        override def write(from: Long): Unit =
+          row.setDouble(ordinal, mostAbove(limits, i => valueAt(from + 4L * i).toDouble, classes).toDouble)
+      }
+    case PredictionKind.Decision(None) =>
+      new Writer(kind.isRaw) {
+        override def write(from: Long): Unit = row.setDouble(ordinal, if (valueAt(from) > 0.5f) 1.0 else 0.0)
+      }
+    case PredictionKind.Decision(Some(thresholds)) =>
+      val limits = thresholds.toArray
+      new Writer(kind.isRaw) {
+        override def write(from: Long): Unit = {
+          val positive = valueAt(from).toDouble
+          row.setDouble(ordinal, mostAbove(limits, i => if (i == 1) positive else 1.0 - positive, 2).toDouble)
+        }
+      }
+    case PredictionKind.Pair(isRaw) =>
+      val place = valuesOffset(ordinal, 2)
+      new Writer(isRaw) {
+        override def write(from: Long): Unit = {
+          val value = valueAt(from).toDouble
+          Platform.putDouble(row.getBaseObject, place, if (this.isRaw) -value else 1.0 - value)
+          Platform.putDouble(row.getBaseObject, place + 8L, value)
+        }
+      }
+    case PredictionKind.Value(offset) =>
+      new Writer(kind.isRaw) {
+        override def write(from: Long): Unit = row.setDouble(ordinal, valueAt(from + 4L * offset).toDouble)
+      }
+    case PredictionKind.Values(offset, width, isRaw) =>
+      val place = valuesOffset(ordinal, width)
+      new Writer(isRaw) {
+        override def write(from: Long): Unit = copy(from + 4L * offset, place, width)
+      }
   }
 
   private def valueAt(address: Long): Float = Platform.getFloat(PredictionRow.OffHeap, address)
 
-  private def writePair(offset: Long, first: Double, second: Double): Unit = {
-    Platform.putDouble(row.getBaseObject, offset, first)
-    Platform.putDouble(row.getBaseObject, offset + 8L, second)
-  }
-
-  private def write(offset: Long, from: Long): Unit = {
+  private def copy(from: Long, place: Long, width: Int): Unit = {
     val base = row.getBaseObject
     var i = 0
-    while (i < classes) {
-      Platform.putDouble(base, offset + 8L * i, Platform.getFloat(PredictionRow.OffHeap, from + 4L * i).toDouble)
+    while (i < width) {
+      Platform.putDouble(base, place + 8L * i, valueAt(from + 4L * i).toDouble)
       i += 1
     }
   }
 
   /** The first of the largest. */
-  private def largest(from: Long): Int = {
+  private def largest(from: Long, classes: Int): Int = {
     var best = 0
-    var bestValue = Platform.getFloat(PredictionRow.OffHeap, from)
+    var bestValue = valueAt(from)
     var i = 1
     while (i < classes) {
-      val value = Platform.getFloat(PredictionRow.OffHeap, from + 4L * i)
+      val value = valueAt(from + 4L * i)
+      if (value > bestValue) {
+        best = i
+        bestValue = value
+      }
+      i += 1
+    }
+    best
+  }
+
+  /** The same for probabilities divided by thresholds, as Spark's classifiers do it: one of 0 is always passed. */
+  private def mostAbove(thresholds: Array[Double], probability: Int => Double, classes: Int): Int = {
+    def ratio(i: Int): Double = {
+      val (value, threshold) = (probability(i), thresholds(i))
+      if (threshold == 0.0 && value == 0.0) Double.NegativeInfinity else value / threshold
+    }
+    var best = 0
+    var bestValue = ratio(0)
+    var i = 1
+    while (i < classes) {
+      val value = ratio(i)
       if (value > bestValue) {
         best = i
         bestValue = value
@@ -81,10 +128,9 @@ private[bloomery] final class PredictionRow(columns: PredictedColumns, classes: 
   }
 
   /** Where the numbers of a vector lie in the row's memory; they are the last field of its struct. */
-  private def valuesOffset(vector: Attribute): Long = {
-    val ordinal = columns.made.indexOf(vector)
+  private def valuesOffset(ordinal: Int, size: Int): Long = {
     val values = row.getStruct(ordinal, PredictionRow.VectorFields).getArray(PredictionRow.VectorFields - 1)
-    values.getBaseOffset + UnsafeArrayData.calculateHeaderPortionInBytes(classes)
+    values.getBaseOffset + UnsafeArrayData.calculateHeaderPortionInBytes(size)
   }
 }
 
@@ -93,4 +139,10 @@ private[bloomery] object PredictionRow {
 
   /** Spark's memory functions take this object for "an address outside the heap". */
   private val OffHeap: AnyRef = null
+
+  private def vectorSize(kind: PredictionKind): Option[Int] = kind match {
+    case PredictionKind.Pair(_) => Some(2)
+    case PredictionKind.Values(_, width, _) => Some(width)
+    case _ => None
+  }
 }

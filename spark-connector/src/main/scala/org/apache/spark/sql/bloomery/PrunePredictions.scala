@@ -22,11 +22,9 @@ private[bloomery] object PrunePredictions extends Rule[LogicalPlan] {
   }
 
   private def prune(predict: Predict, needed: AttributeSet): LogicalPlan = {
-    val pruned = predict.copy(
-      prediction = predict.prediction.filter(needed.contains),
-      probability = predict.probability.filter(needed.contains),
-      rawPrediction = predict.rawPrediction.filter(needed.contains),
-      keepsFeatures = predict.keepsFeatures && needed.contains(predict.features))
+    val pruned = predict
+      .only(needed.contains(_))
+      .copy(keepsFeatures = predict.keepsFeatures && needed.contains(predict.features))
     if (pruned.predictions.isEmpty) predict.child else pruned
   }
 }

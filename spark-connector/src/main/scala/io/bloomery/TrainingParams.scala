@@ -1,52 +1,23 @@
 package io.bloomery
 
+import io.bloomery.network.Network
+import io.bloomery.optim.Optimizer
 import org.apache.spark.ml.param._
 import org.apache.spark.ml.param.shared._
-
-/** Params that say which columns a model reads and adds. */
-trait PredictionParams
-    extends Params
-    with HasFeaturesCol
-    with HasPredictionCol
-    with HasProbabilityCol
-    with HasRawPredictionCol {
-
-  final val featuresCols: StringArrayParam = new StringArrayParam(
-    this,
-    "featuresCols",
-    """several columns that make up the input, in this order, instead of featuresCol: names, or JSON such as """ +
-      """{"column": "carrier", "vocabulary": ["AA", "DL"]}""")
-
-  final val nulls: Param[String] =
-    new Param[String](this, "nulls", "what a null among the features is: error, zero or mean")
-
-  final val nans: Param[String] =
-    new Param[String](this, "nans", "what NaN or an infinity among the features is: error or pass")
-
-  final def getFeaturesCols: Array[String] = $(featuresCols)
-  final def getNulls: String = $(nulls)
-  final def getNans: String = $(nans)
-}
 
 /**
  * Params of training. Those without a default are sent to the engine only when set: its own
  * defaults hold, and it refuses what it does not know.
  */
-trait NeuralNetParams
-    extends PredictionParams
-    with HasLabelCol
-    with HasWeightCol
+trait TrainingParams
+    extends NetworkParams
     with HasValidationIndicatorCol
     with CheckpointParams
+    with StoppingParams
     with ProgressParams {
 
   final val network: Param[String] =
     new Param[String](this, "network", "the network, as JSON or made by io.bloomery.network.Sequential or Model")
-
-  final val labelVocabulary: StringArrayParam = new StringArrayParam(
-    this,
-    "labelVocabulary",
-    "the words of the label column that are the classes, in the order of their indices")
 
   final val validationFraction: DoubleParam = new DoubleParam(
     this,
@@ -88,19 +59,6 @@ trait NeuralNetParams
     this,
     "localSteps",
     "steps that each worker trains on its own before the workers average their parameters; 1 adds up gradients")
-
-  final val loss: Param[String] = new Param[String](
-    this,
-    "loss",
-    """a name such as categorical_crossentropy or mse, or JSON such as {"kind": "huber", "delta": 1.0}""")
-
-  final val metrics: StringArrayParam =
-    new StringArrayParam(this, "metrics", "what to report beside the loss: names such as accuracy, or JSON")
-
-  final val classWeights: Param[String] = new Param[String](
-    this,
-    "classWeights",
-    """what rows of a class weigh, as JSON such as {"0": 1.0, "3": 2.5}; others weigh 1""")
 
   final val batchSize: IntParam =
     new IntParam(this, "batchSize", "rows per step and worker; set this or globalBatchSize")
@@ -148,6 +106,11 @@ trait NeuralNetParams
   final val slotTimeout: DoubleParam =
     new DoubleParam(this, "slotTimeout", "seconds to wait until numWorkers task slots are there")
 
+  final val initialModel: Param[String] = new Param[String](
+    this,
+    "initialModel",
+    "the folder of a saved model whose weights training begins with; layers of other names begin anew")
+
   setDefault(
     numWorkers -> 1,
     forceRepartition -> false,
@@ -156,7 +119,6 @@ trait NeuralNetParams
     slotTimeout -> 120.0)
 
   final def getNetwork: String = $(network)
-  final def getLabelVocabulary: Array[String] = $(labelVocabulary)
   final def getValidationFraction: Double = $(validationFraction)
   final def getOptimizer: String = $(optimizer)
   final def getLearningRate: Double = $(learningRate)
@@ -167,9 +129,6 @@ trait NeuralNetParams
   final def getBackwardPassesPerStep: Int = $(backwardPassesPerStep)
   final def getGradientCompression: String = $(gradientCompression)
   final def getLocalSteps: Int = $(localSteps)
-  final def getLoss: String = $(loss)
-  final def getMetrics: Array[String] = $(metrics)
-  final def getClassWeights: String = $(classWeights)
   final def getBatchSize: Int = $(batchSize)
   final def getGlobalBatchSize: Int = $(globalBatchSize)
   final def getEpochs: Int = $(epochs)
@@ -183,4 +142,34 @@ trait NeuralNetParams
   final def getConnectTimeout: Double = $(connectTimeout)
   final def getStepTimeout: Double = $(stepTimeout)
   final def getSlotTimeout: Double = $(slotTimeout)
+  final def getInitialModel: String = $(initialModel)
+
+  def setNetwork(value: Network): this.type = set(network, value.toJson)
+  def setNetwork(json: String): this.type = set(network, json)
+  def setValidationIndicatorCol(value: String): this.type = set(validationIndicatorCol, value)
+  def setValidationFraction(value: Double): this.type = set(validationFraction, value)
+  def setOptimizer(value: String): this.type = set(optimizer, value)
+  def setOptimizer(value: Optimizer): this.type = set(optimizer, value.toJson)
+  def setLearningRate(value: Double): this.type = set(learningRate, value)
+  def setMomentum(value: Double): this.type = set(momentum, value)
+  def setClipNorm(value: Double): this.type = set(clipNorm, value)
+  def setClipValue(value: Double): this.type = set(clipValue, value)
+  def setEmaMomentum(value: Double): this.type = set(emaMomentum, value)
+  def setBackwardPassesPerStep(value: Int): this.type = set(backwardPassesPerStep, value)
+  def setGradientCompression(value: String): this.type = set(gradientCompression, value)
+  def setLocalSteps(value: Int): this.type = set(localSteps, value)
+  def setBatchSize(value: Int): this.type = set(batchSize, value)
+  def setGlobalBatchSize(value: Int): this.type = set(globalBatchSize, value)
+  def setEpochs(value: Int): this.type = set(epochs, value)
+  def setStepsPerEpoch(value: Int): this.type = set(stepsPerEpoch, value)
+  def setSeed(value: Long): this.type = set(seed, value)
+  def setShuffle(value: Boolean): this.type = set(shuffle, value)
+  def setShuffleBuffer(value: Int): this.type = set(shuffleBuffer, value)
+  def setDataMemory(value: Long): this.type = set(dataMemory, value)
+  def setNumWorkers(value: Int): this.type = set(numWorkers, value)
+  def setForceRepartition(value: Boolean): this.type = set(forceRepartition, value)
+  def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
+  def setStepTimeout(value: Double): this.type = set(stepTimeout, value)
+  def setSlotTimeout(value: Double): this.type = set(slotTimeout, value)
+  def setInitialModel(path: String): this.type = set(initialModel, path)
 }

@@ -1,0 +1,124 @@
+"""What the estimators share: their keywords, and one way to fit."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pyspark.ml.param import Param
+from pyspark.ml.wrapper import JavaEstimator
+
+from bloomery import jvm
+from bloomery.callbacks import Callback, Callbacks
+from bloomery.errors import translated
+from bloomery.model import NetworkModel
+from bloomery.names import camel_case
+from bloomery.notebook import progress_bar
+from bloomery.persistence import Writable
+from bloomery.training_params import TrainingParams
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import DataFrame
+    from typing_extensions import Self
+
+M = TypeVar("M", bound=NetworkModel)
+
+
+class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
+    """Trains a neural network inside Spark's executors.
+
+    Every param is a keyword, in camelCase or snake_case; `explainParams()` tells what each does. `callbacks` are
+    functions that are told of every epoch, as `model.summary.history` has it; one that returns a true value ends the
+    training, one that raises ends the fit with its exception.
+    """
+
+    _model_class: ClassVar[type[Any]]
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__()
+        self._callbacks: list[Callback] = []
+        self._java_obj = jvm.java_class(f"io.bloomery.{type(self).__name__}")(self.uid)
+        self._transfer_params_from_java()
+        self.setParams(**params)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Editors and notebooks ask a constructor for its keywords."""
+        super().__init_subclass__(**kwargs)
+        names = [name for name in dir(cls) if isinstance(getattr(cls, name, None), Param)]
+
+        def __init__(self: Any, **params: Any) -> None:
+            super(cls, self).__init__(**params)
+
+        parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+        for name in [*names, "callbacks"]:
+            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None))
+        __init__.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        __init__.__doc__ = "Takes every param as a keyword, in camelCase or snake_case."
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def setParams(self, **params: Any) -> Self:
+        """Sets any params, by the names that the constructor takes."""
+        plain: dict[str, Any] = {}
+        for name, value in params.items():
+            if name == "callbacks":
+                self.setCallbacks(value)
+            elif camel_case(name) == "initialModel" and isinstance(value, NetworkModel):
+                self._begin_with(value)
+            else:
+                plain[name] = value
+        return super().setParams(**plain)
+
+    def setCallbacks(self, value: Iterable[Callback] | Callback | None) -> Self:
+        """Functions that are told of every epoch; one that returns a true value ends the training."""
+        self._callbacks = [] if value is None else [value] if callable(value) else list(value)
+        for function in self._callbacks:
+            if not callable(function):
+                raise TypeError(f"A callback must be callable: {function!r}")
+        return self
+
+    def describe(self, dataset: DataFrame) -> str:
+        """What `fit` would do with this data, as text, without running a job: print it.
+
+        Which way the rows come and to which worker, what becomes of each column, when the first step is, memory,
+        threads, and whether a repeated fit gives the same bits.
+        """
+        assert self._java_obj is not None
+        self._transfer_params_to_java()
+        with translated():
+            return str(self._java_obj.describe(dataset._jdf))
+
+    def fitOnParquet(self, path: str) -> M:
+        """Fits on all rows of a Parquet file or folder, of any file system that Spark knows."""
+        model = self._create_model(self._fitted(lambda estimator: estimator.fitOnParquet(path)))
+        return self._copyValues(model)
+
+    def _begin_with(self, model: NetworkModel) -> None:
+        assert self._java_obj is not None
+        self.clear(self.initialModel)
+        self._java_obj.setInitialModel(model._java_obj)
+
+    def _fit_java(self, dataset: DataFrame) -> JavaObject:
+        return self._fitted(lambda estimator: estimator.fit(dataset._jdf))
+
+    def _fitted(self, fit: Any) -> JavaObject:
+        assert self._java_obj is not None
+        self._transfer_params_to_java()
+        if not self._callbacks:
+            with progress_bar(self.uid, self.getVerbose()), translated():
+                return fit(self._java_obj)
+        callbacks = Callbacks(self._callbacks)
+        called = self._java_obj.copy(self._empty_java_param_map()).withCallback(callbacks)
+        try:
+            with progress_bar(self.uid, self.getVerbose()), translated():
+                return fit(called)
+        except Exception:
+            if callbacks.error is not None:
+                raise callbacks.error from None
+            raise
+
+    def _create_model(self, java_model: JavaObject) -> M:
+        model: M = self._model_class(java_model)
+        model._transfer_params_from_java()
+        return model

@@ -109,7 +109,7 @@ class ParquetTypesTest extends AnyFunSuite with InputPaths {
     assertNothingIsAlive()
   }
 
-  test("what Spark would not give out as it stands in the file goes by rows") {
+  test("what Spark would not give out as it stands in the file is read by Spark") {
     val moments = arrays("transform(n, x -> timestamp_seconds(x))")
     val days = arrays("transform(n, x -> date_add(date'1970-01-01', x))")
     Seq(

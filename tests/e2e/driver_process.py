@@ -55,6 +55,7 @@ class DriverProcess:
     ):
         folder.mkdir(parents=True, exist_ok=True)
         self.checkpoints = Path(params["checkpointPath"])
+        self._own = f"SPARK_LOCAL_DIRS={folder.parent}/".encode()
         self.local = folder / "local"
         self.local.mkdir(exist_ok=True)
         self._result = folder / "result.json"
@@ -122,10 +123,17 @@ class DriverProcess:
         """Those that live, the newest last."""
         found = []
         for pid, words in processes():
-            if "CoarseGrainedExecutorBackend" in " ".join(words) and self.application in words:
+            if "CoarseGrainedExecutorBackend" in " ".join(words) and self.application in words and self._owns(pid):
                 name, host = (words[words.index(option) + 1] for option in ("--executor-id", "--hostname"))
                 found.append(Executor(pid, name, host))
         return sorted(found, key=lambda executor: int(executor.name))
+
+    def _owns(self, pid: int) -> bool:
+        # Applications of other drivers that started in the same second have the same name.
+        try:
+            return self._own in (Path("/proc") / str(pid) / "environ").read_bytes()
+        except OSError:
+            return False  # it has just ended
 
     def result(self, seconds: float) -> dict[str, Any]:
         """Waits for the end of the program, which leaves no process behind."""

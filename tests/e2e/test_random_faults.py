@@ -16,7 +16,7 @@ BUILD = ROOT / "build" / "release"
 STEP_TIMEOUT = 1.5
 EPOCHS = 4
 # A run that takes longer hangs; deadlines follow the steps, which are slow where the machine is busy.
-LONGEST = 60.0
+LONGEST = 120.0
 FAULTS = ["kill", "stop", "pause", "slow", "shut", "truncate"]
 
 
@@ -54,13 +54,16 @@ class Ranks:
         if self.processes[rank].poll() is None:
             self.processes[rank].send_signal(number)
 
-    def end(self, without: set[int]) -> dict[int, tuple[int, str]]:
+    def end(self, without: set[int], fault: str) -> dict[int, tuple[int, str]]:
         """Exit codes and last words of the ranks that are to end by themselves; the others are killed."""
         deadline = time.monotonic() + LONGEST
         ended = {}
         for rank, process in enumerate(self.processes):
             if rank not in without:
-                said, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+                try:
+                    said, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    raise AssertionError(f"rank {rank} of {len(self.processes)} did not end after: {fault}") from None
                 ended[rank] = (process.returncode, said.strip())
         self.close()
         return ended
@@ -136,7 +139,7 @@ def undisturbed(program: Path, folder: Path, size: int) -> tuple[bytes, float]:
     ranks.start(size, folder / "checkpoints", None)
     ranks.wait_till_running()
     start = time.monotonic()
-    ended = ranks.end(set())
+    ended = ranks.end(set(), "nothing")
     took = time.monotonic() - start
     assert all(code == 0 for code, _ in ended.values()), ended
     weights = {(folder / "run" / f"{rank}.weights").read_bytes() for rank in range(size)}
@@ -167,7 +170,7 @@ def endure(program: Path, folder: Path, numFaults: int, seed: int) -> dict[str, 
             ranks.start(size, checkpoints, resume)
             try:
                 without = disturb(ranks, fault, victim, delay)
-                ended = ranks.end(without)
+                ended = ranks.end(without, f"{fault} of rank {victim} after {delay:.2f} s, run {runs}")
             finally:
                 ranks.close()
             check_ends(ended, fault, victim, size)

@@ -56,7 +56,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def run(command: list[str | Path], folder: Path, text: str | None = None, **more: str) -> str:
     result = subprocess.run(
-        command, cwd=folder, env=environment(**more), input=text, capture_output=True, text=True, timeout=280
+        command, cwd=folder, env=environment(**more), input=text, capture_output=True, text=True, timeout=800
     )
     assert result.returncode == 0, result.stderr[-4000:]
     return result.stdout
@@ -124,12 +124,12 @@ def test_spark_shell_takes_the_jar(package, folder):
 
 CLUSTER = """
 import bloomery, pyspark, shutil, os
-from bloomery import NeuralNetClassifier, zoo
+from bloomery import NeuralNetClassifier, Sequential, layers as L
 builder = bloomery.spark_session_builder().master("local-cluster[2,1,1024]")
 spark = builder.config("spark.ui.enabled", "false").getOrCreate()
 rows = spark.read.parquet("build/data/mnist/train")
-classifier = NeuralNetClassifier(network=zoo.mnist_cnn(), featuresCol="image", labelCol="label", optimizer="adadelta",
-                                 batchSize=24, epochs=2, numWorkers=2, verbose=0)
+network = Sequential(L.Input(28, 28, 1, dtype="uint8", scale=1 / 255), L.Flatten(), L.Dense(10, activation="softmax"))
+classifier = NeuralNetClassifier(network=network, featuresCol="image", batchSize=24, epochs=2, numWorkers=2, verbose=0)
 model = classifier.fit(rows.repartition(3))
 model.write().overwrite().save("model")
 loaded = bloomery.NeuralNetClassificationModel.load("model")
@@ -141,6 +141,7 @@ shutil.rmtree(work)
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("version", SPARKS)
 def test_one_jar_runs_on_every_spark(wheel, folder, version):
     subprocess.run([ROOT / "scripts" / "setup", "sparks"], check=True)

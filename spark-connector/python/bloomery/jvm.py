@@ -17,7 +17,7 @@ def java_class(name: str) -> Any:
     if is_remote():
         raise BloomeryError(
             "Bloomery does not work over Spark Connect, where this process has no JVM of Spark: start a session with"
-            " bloomery.spark_session_builder().master(...) instead of remote(...), or submit the program with spark-submit"
+            " bloomery.spark_session_builder().master(...) instead of remote(...), or use spark-submit"
         )
     context = SparkContext._active_spark_context
     if context is None or context._jvm is None:

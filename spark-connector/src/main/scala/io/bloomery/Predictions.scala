@@ -41,9 +41,10 @@ private[bloomery] object Predictions {
       throw new UserError(
         s"Labels and classes differ in number: ${words.length} labels, classes of the network: $classes")
     }
-    val nominal = NominalAttribute.defaultAttr.withName(prediction)
+    lazy val nominal = NominalAttribute.defaultAttr.withName(prediction)
     val metadata =
-      labels.fold(nominal.withNumValues(classes))(words => nominal.withValues(words.toArray)).toMetadata()
+      if (prediction.isEmpty) Metadata.empty
+      else labels.fold(nominal.withNumValues(classes))(words => nominal.withValues(words.toArray)).toMetadata()
     val (choice, likely, raw) =
       if (described.isBinary)
         (PredictionKind.Decision(thresholds), PredictionKind.Pair(isRaw = false), PredictionKind.Pair(isRaw = true))

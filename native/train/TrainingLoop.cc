@@ -400,8 +400,7 @@ void TrainingLoop::allowFor(double seconds) {
 }
 
 void TrainingLoop::awaitBucket(size_t bucket) {
-  TraceScope scope(context_.trace, "wait for bucket", "compute", &reductionSeconds_,
-                   static_cast<int64_t>(bucket + 1));
+  TraceScope scope(context_.trace, "wait for bucket", "compute", &reductionSeconds_, static_cast<int64_t>(bucket + 1));
   bucketer_.await(bucket);
 }
 

@@ -85,8 +85,8 @@ TEST(Trainer, neitherEncryptionNorStrangersChangeTheResult) {
 
 // A worker that asks whether to go on; what it was told of when it did.
 std::vector<int64_t> trainAsking(int rank, std::vector<std::unique_ptr<Trainer>>& trainers,
-                                 const std::vector<std::string>& addresses,
-                                 const std::vector<std::string>& credentials, int64_t stopAfter, std::string& weights) {
+                                 const std::vector<std::string>& addresses, const std::vector<std::string>& credentials,
+                                 int64_t stopAfter, std::string& weights) {
   Trainer& trainer = *trainers[static_cast<size_t>(rank)];
   trainer.connect(addresses, credentials[static_cast<size_t>(rank)]);
   feed(trainer, rank, idRange(static_cast<uint64_t>(rank) << 40, 40));
@@ -115,8 +115,8 @@ TEST(Trainer, asksItsOwnerAfterEveryEpochAndAllStopWhenToldTo) {
       addresses.push_back(trainers.back()->address());
     }
     std::string weights[2];
-    auto other = std::async(
-        std::launch::async, [&] { return trainAsking(1, trainers, addresses, credentials, stopAfter, weights[1]); });
+    auto other = std::async(std::launch::async,
+                            [&] { return trainAsking(1, trainers, addresses, credentials, stopAfter, weights[1]); });
     std::vector<int64_t> asked = trainAsking(0, trainers, addresses, credentials, stopAfter, weights[0]);
     EXPECT_EQ(asked.size(), static_cast<size_t>(epochs));
     EXPECT_TRUE(other.get().empty());

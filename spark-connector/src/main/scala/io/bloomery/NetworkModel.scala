@@ -93,6 +93,8 @@ private[bloomery] abstract class NetworkModelReadable[M <: NetworkModel[M]] exte
   def of(network: String, weights: Array[Byte]): M = {
     val task = Json.obj("network" -> Json.parse(network, "network")).toString
     Using.resource(NativePredictor.open(task, weights))(_ => ()) // says what is wrong with the weights
-    make(Identifiable.randomUID("neuralNetModel"), TrainedNetwork(Network.fromJson(network), weights, TrainingSummary.none))
+    make(
+      Identifiable.randomUID("neuralNetModel"),
+      TrainedNetwork(Network.fromJson(network), weights, TrainingSummary.none))
   }
 }

@@ -141,6 +141,7 @@ object TrainJob extends Logging {
       case Success(file) => logInfo(s"Trace of the fit: $file")
       case Failure(error) => events.add(s"The trace could not be written to traceDir: $path, ${error.getMessage}")
     }
+
   /** What the user should know of a training that ended before its last epoch. */
   private def whyEarly(outcome: TrainOutcome, callbacks: EpochCallbacks): Option[String] =
     callbacks.stoppedAfter

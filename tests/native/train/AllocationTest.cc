@@ -99,18 +99,16 @@ void expectStepsToAllocateNothing(const Json& network, const Json& loss, const J
   Trace trace;
   setComputeThreads(2);
   // The other rank is made up, and cannot tell which rows of a table it touches.
-  TrainingLoop loop({task,
-                     parameters,
-                     rows,
-                     none,
-                     communicator,
-                     cancellation,
-                     progress,
-                     trace,
-                     {},
-                     nullptr,
-                     nullptr,
-                     std::numeric_limits<int64_t>::max()});
+  TrainingLoop loop({.task = task,
+                     .parameters = parameters,
+                     .trainingRows = rows,
+                     .validationRows = none,
+                     .communicator = communicator,
+                     .cancellation = cancellation,
+                     .progress = progress,
+                     .trace = trace,
+                     .stepRows = {},
+                     .sparseFloats = std::numeric_limits<int64_t>::max()});
   loop.run();
   EXPECT_EQ(nn::allocationCounts().numAllocations, 0);
   EXPECT_EQ(communicator.numPrimitives, 0);

@@ -6,6 +6,8 @@
 #include <gloo/transport/context.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <chrono>
+
 #include "base/Error.h"
 
 namespace bloomery::comm {
@@ -35,6 +37,7 @@ PlainGloo::PlainGloo(int rank, int size, const std::string& host) : state_(std::
   check(size > 1 && rank >= 0 && rank < size, "No such rank: ", rank, " of ", size);
   state_->device = tcp::CreateDevice(tcp::attr(host.c_str()));
   state_->transport = state_->device->createContext(rank, size);
+  state_->transport->setTimeout(std::chrono::minutes(1));  // which has no value before
   for (int peer = 0; peer < size; ++peer) {
     if (peer != rank) state_->transport->createPair(peer);
   }

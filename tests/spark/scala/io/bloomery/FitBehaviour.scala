@@ -32,7 +32,7 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
     assert(workers.flatten.forall(epoch => epoch.bytes == 300 * (4 * 4 + 4 + 12) && epoch.computeSeconds > 0))
     assert(workers.forall(_.head.convertSeconds > 0))
     assert(workers.forall(_.tail.forall(epoch => epoch.readSeconds == 0 && epoch.convertSeconds == 0)))
-    Seq("assemble", "forward", "backward", "bucket 0", "optimizer").foreach { name =>
+    Seq("assemble", "forward", "backward", "bucket 1", "optimizer").foreach { name =>
       Seq(0, 1).foreach { rank =>
         assert(s""""name":"$name".*?"pid":$rank""".r.findFirstIn(model.summary.trace).isDefined)
       }

@@ -24,28 +24,30 @@ class FitsPageTest extends AnyFunSuite with EngineSuite {
     @volatile var cancelled: Option[Throwable] = None
     val fit = new Thread(() => cancelled = Some(intercept[Cancelled](classifier.fit(Tiny.data(spark)))))
     fit.start()
-    eventually(timeout(60.seconds), interval(200.millis)) {
+    try eventually(timeout(60.seconds), interval(200.millis)) {
       val shown = page
-      assert(shown.contains(classifier.uid) && shown.contains(">training<"))
+      assert(shown.contains(classifier.uid) && shown.contains("""bloomery-state">training"""))
       assert("""<svg[^>]*aria-label="loss"""".r.findFirstIn(shown).isDefined)
       assert("""<svg[^>]*aria-label="accuracy"""".r.findFirstIn(shown).isDefined)
       assert(shown.contains("validation, epoch 1:"))
       assert(shown.contains("""http-equiv="refresh""""))
       // A row for each worker.
       assert("""(?s)bloomery-workers.*<td[^>]*>0</td>.*<td[^>]*>1</td>""".r.findFirstIn(shown).isDefined)
+      assert(LiveFits.json(classifier.uid).contains(""""state":"training""""))
     }
-    assert(LiveFits.json(classifier.uid).contains(""""state":"training""""))
-    spark.sparkContext.cancelAllJobs()
-    fit.join()
+    finally {
+      spark.sparkContext.cancelAllJobs()
+      fit.join()
+    }
     assert(cancelled.isDefined)
-    assert(page.contains(">failed<") && !page.contains("""http-equiv="refresh""""))
+    assert(page.contains("""bloomery-state">failed""") && !page.contains("""http-equiv="refresh""""))
     assertNothingIsAlive()
   }
 
   test("a fit that finished, and the numbers of its last epoch") {
     val model = Tiny.classifier.setNumWorkers(2).setEpochs(2).fit(Tiny.data(spark))
     val shown = page
-    assert(shown.contains(">finished<"))
+    assert(shown.contains("""bloomery-state">finished"""))
     assert(shown.contains(f"training, epoch 2: ${model.summary.history.last.loss}%.4g"))
   }
 }

@@ -9,10 +9,10 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.ui.{SparkUI, SparkUITab}
 
 /** The tab "Bloomery" of Spark's UI: the fits of this driver, with their curves and their workers' times. */
-private[bloomery] final class BloomeryTab(parent: SparkUI) extends SparkUITab(parent, "bloomery") {
+private[bloomery] final class BloomeryTab(parent: SparkUI, application: String) extends SparkUITab(parent, "bloomery") {
   override val name: String = "Bloomery"
 
-  attachPage(new FitsPage(this))
+  attachPage(new FitsPage(this, application))
 }
 
 private[bloomery] object BloomeryTab extends Logging {
@@ -22,7 +22,7 @@ private[bloomery] object BloomeryTab extends Logging {
   def attachTo(context: SparkContext): Unit = synchronized {
     context.ui.filterNot(attached.containsKey).foreach { ui =>
       try {
-        val tab = new BloomeryTab(ui)
+        val tab = new BloomeryTab(ui, context.applicationId)
         ui.attachTab(tab)
         attached.put(ui, tab)
         ()

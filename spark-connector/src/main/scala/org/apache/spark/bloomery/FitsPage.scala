@@ -10,11 +10,11 @@ import org.apache.spark.ui.{SparkUITab, UIUtils, WebUIPage}
 
 import io.bloomery.EpochRecord
 
-/** The fits of this driver, the newest first; loads itself again while one runs. */
-private[bloomery] final class FitsPage(tab: SparkUITab) extends WebUIPage("") {
+/** The fits of an application, the newest first; loads itself again while one runs. */
+private[bloomery] final class FitsPage(tab: SparkUITab, application: String) extends WebUIPage("") {
 
   override def render(request: HttpServletRequest): Seq[Node] = {
-    val fits = LiveFits.all
+    val fits = LiveFits.of(application)
     val content =
       if (fits.isEmpty) <p>No fit has been started by this driver.</p>
       else <div>{refresh(fits) ++ fits.flatMap(show)}</div>

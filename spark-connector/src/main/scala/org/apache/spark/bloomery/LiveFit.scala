@@ -10,6 +10,7 @@ import io.bloomery.engine.{Json, Progress}
  * rank and number. `failure` says why it ended without a model.
  */
 private[spark] final case class LiveFit(
+    application: String,
     uid: String,
     network: String,
     numWorkers: Int,
@@ -68,14 +69,14 @@ object LiveFits {
   private val MaxKept = 50
   @volatile private var fits: Vector[LiveFit] = Vector.empty
 
-  private[spark] def all: Seq[LiveFit] = fits
+  private[spark] def of(application: String): Seq[LiveFit] = fits.filter(_.application == application)
 
   /** The newest fit of an estimator as JSON; empty when it has none. */
   def json(uid: String): String = fits.find(_.uid == uid).fold("")(_.toJson)
 
-  private[bloomery] def start(uid: String, task: String, numWorkers: Int): FitView = {
+  private[bloomery] def start(application: String, uid: String, task: String, numWorkers: Int): FitView = {
     val name = Json.parse(task, "task").path("network").path("name").asText("network")
-    val fit = LiveFit(uid, name, numWorkers, System.currentTimeMillis())
+    val fit = LiveFit(application, uid, name, numWorkers, System.currentTimeMillis())
     synchronized { fits = (fit +: fits).take(MaxKept) }
     new LiveFitView(fit)
   }

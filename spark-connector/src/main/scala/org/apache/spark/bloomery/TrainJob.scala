@@ -132,7 +132,7 @@ object TrainJob extends Logging {
     BloomeryTab.attachTo(context)
     Option.when(request.verbose > 0)(ProgressLine.onStderr(context)).toSeq ++
       request.tensorboardDir.map(new TensorBoardLog(_, hadoopConf(session))) :+
-      LiveFits.start(request.uid, request.task, request.numWorkers)
+      LiveFits.start(context.applicationId, request.uid, request.task, request.numWorkers)
   }
 
   /** A model that is trained is worth more than its trace: what goes wrong here is only told. */

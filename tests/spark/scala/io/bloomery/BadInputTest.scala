@@ -92,7 +92,7 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
         data
           .selectExpr("id", "label", "if(id = 451, slice(features, 1, 3), features) as features")
           .withColumn("features", array_to_vector(col("features"))),
-        Seq("Wrong number of values", "3", "4", "column 'features'", "row 1 of partition 3")),
+        Seq("Wrong size of vector: 3 values, wanted 4", "column 'features'", "row 1 of partition 3")),
       (
         twoWorkers
           .setNetwork(Sequential(Input(1), Dense(3, activation = "softmax")))

@@ -6,9 +6,10 @@ import scala.jdk.CollectionConverters._
 
 import io.bloomery.UserError
 import io.bloomery.engine.Progress
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 
-class FitViewTest extends AnyFunSuite {
+class FitViewTest extends AnyFunSuite with Eventually {
 
   private final class Notes extends FitView {
     private val heard = new ConcurrentLinkedQueue[String]
@@ -34,7 +35,7 @@ class FitViewTest extends AnyFunSuite {
     val views = new FitViews(Seq(notes))
     assert(views.during { views.report(1, """{"step":7}"""); views.say("slow disk"); 5 } == 5)
     assert(notes.all == Seq("1 at 7", "slow disk", "finished"))
-    assert(threads.isEmpty)
+    eventually(assert(threads.isEmpty))
   }
 
   test("a fit that fails is told to the views, and throws what it threw") {
@@ -68,6 +69,6 @@ class FitViewTest extends AnyFunSuite {
       assert((System.nanoTime() - started) / 1e9 < 2)
       disk.countDown()
     }
-    assert(threads.isEmpty)
+    eventually(assert(threads.isEmpty))
   }
 }

@@ -256,7 +256,7 @@ std::vector<std::string> readMatching(std::span<const std::byte> bytes, const Ar
   TensorPart weights{"", values.all()};
   const std::map<std::string, Target> targets = targetsOf(layout, std::span(&weights, 1));
   std::erase_if(entries, [&](const Entry& entry) { return !targets.contains(entry.name); });
-  if (entries.empty()) {
+  if (entries.empty() && !targets.empty()) {
     throw UserError(message("Weights are of another network: they have none of its tensors, such as '",
                             targets.begin()->first, "'"));
   }

@@ -172,6 +172,18 @@ TEST(Safetensors, saysWhatIsWrong) {
   }
 }
 
+TEST(Safetensors, matchingTensorsAreTakenAndTheOthersNamed) {
+  ArenaLayout layout = smallLayout(), wider = smallLayout(), other, none;
+  wider.add("head/kernel", {4});
+  other.add("head/kernel", {4});
+  std::string file = writeSafetensors(layout, smallValues(layout), {});
+  Arena values(wider), others(other), nothing(none);
+  EXPECT_EQ(readMatching(bytesOf(file), wider, values), std::vector<std::string>{"head/kernel"});
+  EXPECT_EQ(values.view(wider.slices()[1]).data[1], 2.5f);
+  EXPECT_THROW(readMatching(bytesOf(file), other, others), UserError);
+  EXPECT_TRUE(readMatching(bytesOf(writeSafetensors(none, nothing, {})), none, nothing).empty());
+}
+
 TEST(Safetensors, orderOfTensorsAndMetadataDoNotMatter) {
   std::string header = R"({"dense/bias":{"shape":[2],"data_offsets":[0,8],"dtype":"F32"},"__metadata__":{},)"
                        R"("dense/kernel":{"dtype":"F32","shape":[3,2],"data_offsets":[8,32]}}   )";

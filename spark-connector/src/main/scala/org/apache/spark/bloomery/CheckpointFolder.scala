@@ -4,6 +4,7 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32C
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try, Using}
 import scala.util.control.NonFatal
@@ -160,8 +161,13 @@ private[bloomery] object CheckpointFolder {
     f"epoch-$epoch%06d-step-$step%09d-$run-$attempt"
 
   /** What an exception says, without the stack it may carry in its message. */
-  def reason(error: Throwable): String =
-    Option(error.getMessage).map(_.linesIterator.next()).filter(_.nonEmpty).getOrElse(error.getClass.getSimpleName)
+  @tailrec
+  def reason(error: Throwable): String = Option(error.getCause) match {
+    // Hadoop wraps what the system said.
+    case Some(cause) if error.getMessage == cause.toString => reason(cause)
+    case _ =>
+      Option(error.getMessage).map(_.linesIterator.next()).filter(_.nonEmpty).getOrElse(error.getClass.getSimpleName)
+  }
 
   /** Whether a folder is of another fit, or of an attempt before this one. */
   private def isOlder(name: String, run: String, attempt: String): Boolean = name match {

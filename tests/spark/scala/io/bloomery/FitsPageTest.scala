@@ -25,16 +25,16 @@ class FitsPageTest extends AnyFunSuite with EngineSuite {
     val fit = new Thread(() => cancelled = Some(intercept[Cancelled](classifier.fit(Tiny.data(spark)))))
     fit.start()
     try eventually(timeout(60.seconds), interval(200.millis)) {
-      val shown = page
-      assert(shown.contains(classifier.uid) && shown.contains("""bloomery-state">training"""))
-      assert("""<svg[^>]*aria-label="loss"""".r.findFirstIn(shown).isDefined)
-      assert("""<svg[^>]*aria-label="accuracy"""".r.findFirstIn(shown).isDefined)
-      assert(shown.contains("validation, epoch "))
-      assert(shown.contains("""http-equiv="refresh""""))
-      // A row for each worker.
-      assert("""(?s)bloomery-workers.*<td[^>]*>0</td>.*<td[^>]*>1</td>""".r.findFirstIn(shown).isDefined)
-      assert(LiveFits.json(classifier.uid).contains(""""state":"training""""))
-    }
+        val shown = page
+        assert(shown.contains(classifier.uid) && shown.contains("""bloomery-state">training"""))
+        assert("""<svg[^>]*aria-label="loss"""".r.findFirstIn(shown).isDefined)
+        assert("""<svg[^>]*aria-label="accuracy"""".r.findFirstIn(shown).isDefined)
+        assert(shown.contains("validation, epoch "))
+        assert(shown.contains("""http-equiv="refresh""""))
+        // A row for each worker.
+        assert("""(?s)bloomery-workers.*<td[^>]*>0</td>.*<td[^>]*>1</td>""".r.findFirstIn(shown).isDefined)
+        assert(LiveFits.json(classifier.uid).contains(""""state":"training""""))
+      }
     finally {
       spark.sparkContext.cancelAllJobs()
       fit.join(20000)

@@ -1,5 +1,8 @@
+#include <optional>
+
 #include "nn/dnnl/Geometry.h"
 #include "nn/dnnl/LayerPlans.h"
+#include "nn/kernels/MaxPool.h"
 
 namespace bloomery::nn {
 
@@ -18,6 +21,47 @@ class PoolingStep final : public Step {
   Operation forward_;
   std::vector<Operation> backward_;
 };
+
+// Maxima of windows that do not overlap, by our own kernel: in training, where backward is what counts.
+class MaxPoolStep final : public Step {
+ public:
+  MaxPoolStep(const MaxPool& shape, const Edge& input, const Edge& output, PlanBuilder& builder)
+      : shape_(shape),
+        input_(input.value),
+        inputGradient_(input.gradient),
+        output_(output.value),
+        outputGradient_(output.gradient),
+        places_(builder.buffers().add(
+            {{shape.placesSize()}, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a})) {
+    for (const dnnl::memory& memory : {input_, output_, places_}) builder.use(Phase::kForward, memory);
+    for (const dnnl::memory& memory : {inputGradient_, outputGradient_, places_}) {
+      builder.use(Phase::kBackward, memory);
+    }
+  }
+  void forward(const Pass&) override { maxPool(shape_, dataOf(input_), dataOf(output_), places()); }
+  void backward(const Pass&) override {
+    maxPoolGradient(shape_, dataOf(outputGradient_), places(), dataOf(inputGradient_));
+  }
+
+ private:
+  uint8_t* places() const { return static_cast<uint8_t*>(places_.get_data_handle()); }
+
+  MaxPool shape_;
+  dnnl::memory input_, inputGradient_, output_, outputGradient_, places_;
+};
+
+// Empty where the kernel does not apply.
+std::optional<MaxPool> maxPoolOf(const network::Pooling& layer, const Edge& input, const Edge& output,
+                                 bool reachesOverEdge, const PlanBuilder& builder) {
+  auto [height, width] = layer.poolSize;
+  if (!layer.maximum || !input.gradient || reachesOverEdge) return {};
+  if (layer.strides != layer.poolSize || height * width > kMaxPoolWindow) return {};
+  int64_t inputBlock = builder.channelBlock(input.value.get_desc());
+  int64_t outputBlock = builder.channelBlock(output.value.get_desc());
+  if (inputBlock == 0 || outputBlock == 0) return {};
+  dnnl::memory::dims from = input.value.get_desc().get_dims(), to = output.value.get_desc().get_dims();
+  return MaxPool{from[0], from[1], from[2], from[3], height, width, inputBlock, outputBlock, to[2], to[3]};
+}
 
 // The one pixel of a global pooling as (channels,).
 Edge flattened(const Edge& image, PlanBuilder& builder) {
@@ -50,6 +94,12 @@ Edge planLayer(const network::Pooling& layer, const Site& site, PlanBuilder& bui
   Edge output = builder.edge(node.output, forwardDesc.dst_desc(), static_cast<bool>(input.gradient));
   output.gradientIsOnlyRead = true;
   output.reluPending = input.reluPending;  // the largest of a window is cut off exactly when all of it is
+
+  bool reachesOverEdge = before != Dims{0, 0} || after != Dims{0, 0};
+  if (auto maxPool = maxPoolOf(layer, input, output, reachesOverEdge, builder)) {
+    builder.add(std::make_unique<MaxPoolStep>(*maxPool, input, output, builder));
+    return layer.global ? flattened(output, builder) : output;
+  }
 
   Arguments arguments = {{DNNL_ARG_SRC, input.value}, {DNNL_ARG_DST, output.value}};
   dnnl::memory workspace;

@@ -61,10 +61,14 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
     ours += ["--shape", json.dumps(column.shape), "--dtype", column.dtype]
     by_path = {path: Competitor(f"bloomery {path}", [*ours, "--path", path]) for path in paths}
 
-    def peer(title: str, python: str, program: str, **environment: str) -> Competitor:
-        return Competitor(title, [*pinned, python, str(HERE / "peers" / program), "--data", data], environment)
+    def peer(title: str, python: str, program: str, *further: str, **environment: str) -> Competitor:
+        command = [*pinned, python, str(HERE / "peers" / program), "--data", data, *further]
+        return Competitor(title, command, environment)
 
+    # Peers let go what they have read; ours keeps it. So there is one that keeps it too, and Spark's reader alone.
     parquet = peer("Parquet C++", sys.executable, "arrow_read.py")
+    kept = peer("Parquet C++, kept", sys.executable, "arrow_read.py", "--keep")
+    scan = peer("Spark's reader alone", sys.executable, "spark_scan.py")
     python_peers = []
     if column.has_goals and not options.no_peers:
         spark = peer("mapInArrow", options.peer_python, "map_in_arrow.py", **with_spark(options.spark_home))
@@ -72,7 +76,7 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
         if Path(options.petastorm_python).exists():
             petastorm = peer("Petastorm", options.petastorm_python, "petastorm_read.py")
             python_peers.append(report.Goal(petastorm, TIMES_PETASTORM))
-    runners = [*by_path.values(), parquet, *(goal.runner for goal in python_peers)]
+    runners = [*by_path.values(), parquet, kept, scan, *(goal.runner for goal in python_peers)]
     with ExitStack() as stack:
         for runner in runners:
             stack.enter_context(runner)
@@ -80,7 +84,7 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
     cells = []
     for path, runner in by_path.items():
         goals = [report.Goal(parquet, OF_PARQUET)] if path == "parquet" else python_peers
-        others = [] if path == "parquet" else [parquet]
+        others = [kept] if path == "parquet" else [parquet, kept, scan]
         cells.append(
             report.cell(f"{name}, {column.row_bytes} bytes, path {path}", runner, goals, others, column.row_bytes)
         )

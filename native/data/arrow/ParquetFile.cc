@@ -12,6 +12,7 @@
 #include "base/Error.h"
 #include "base/Names.h"
 #include "data/LocalFile.h"
+#include "data/arrow/RecyclingPool.h"
 
 namespace bloomery::data {
 
@@ -31,7 +32,7 @@ constexpr int64_t kPieceBytes = 1 << 20;
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 parquet::ReaderProperties readerProperties(ReadSize size) {
-  parquet::ReaderProperties properties(arrow::system_memory_pool());
+  parquet::ReaderProperties properties(recyclingPool());
   properties.set_page_checksum_verification(true);
   if (size == ReadSize::kPieces) {
     properties.enable_buffered_stream();
@@ -46,7 +47,7 @@ parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& 
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
   properties.set_pre_buffer(size == ReadSize::kChunks);
   properties.set_cache_options(kCoalescing);
-  properties.set_io_context(arrow::io::IOContext(arrow::system_memory_pool()));
+  properties.set_io_context(arrow::io::IOContext(recyclingPool()));
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
     bool isWanted = std::ranges::find(encodedTexts, schema.GetColumnRoot(leaf)->name()) != encodedTexts.end();
     if (isWanted)
@@ -89,7 +90,7 @@ ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, ReadSize size,
   reader_ = guarded([&]() -> arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> {
     auto file = parquet::ParquetFileReader::Open(source_, readerProperties(size));
     auto properties = arrowProperties(*file->metadata()->schema(), size, encodedTexts);
-    return parquet::arrow::FileReader::Make(arrow::system_memory_pool(), std::move(file), properties);
+    return parquet::arrow::FileReader::Make(recyclingPool(), std::move(file), properties);
   });
   schema_ = guarded([&]() -> arrow::Result<std::shared_ptr<arrow::Schema>> {
     std::shared_ptr<arrow::Schema> schema;

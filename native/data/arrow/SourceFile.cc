@@ -1,11 +1,12 @@
 #include "data/arrow/SourceFile.h"
 
 #include <arrow/buffer.h>
-#include <arrow/memory_pool.h>
 
 #include <algorithm>
 #include <span>
 #include <utility>
+
+#include "data/arrow/RecyclingPool.h"
 
 namespace bloomery::data {
 
@@ -65,7 +66,7 @@ arrow::Result<int64_t> SourceFile::ReadAt(int64_t position, int64_t count, void*
 
 arrow::Result<std::shared_ptr<arrow::Buffer>> SourceFile::ReadAt(int64_t position, int64_t count) {
   if (closed()) return arrow::Status::Invalid("File is closed");
-  ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateBuffer(available(position, count), arrow::system_memory_pool()));
+  ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateBuffer(available(position, count), recyclingPool()));
   ARROW_ASSIGN_OR_RAISE(int64_t read, ReadAt(position, buffer->size(), buffer->mutable_data()));
   if (read != buffer->size()) return arrow::Status::IOError("Range outside of the file");
   return std::shared_ptr<arrow::Buffer>(std::move(buffer));

@@ -1,0 +1,110 @@
+#include "data/arrow/RecyclingPool.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace bloomery::data {
+
+namespace {
+
+// Below, the system is quick; beyond so much that rests unused, memory goes back to it.
+constexpr int64_t kSmallest = 64 << 10;
+constexpr int64_t kMostResting = 32 << 20;
+constexpr int64_t kAlignment = 64;
+
+// Four sizes for each power of two.
+int64_t capacityOf(int64_t size) {
+  int64_t unit = std::max<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size))) / 4, 1);
+  return (size + unit - 1) / unit * unit;
+}
+
+bool isRecycled(int64_t size, int64_t alignment) { return size >= kSmallest && alignment <= kAlignment; }
+
+class RecyclingPool final : public arrow::MemoryPool {
+ public:
+  using MemoryPool::Allocate;
+  using MemoryPool::Free;
+  using MemoryPool::Reallocate;
+
+  arrow::Status Allocate(int64_t size, int64_t alignment, uint8_t** out) override {
+    if (!isRecycled(size, alignment)) return system_->Allocate(size, alignment, out);
+    int64_t capacity = capacityOf(size);
+    {
+      std::lock_guard lock(mutex_);
+      auto found = resting_.find(capacity);
+      if (found != resting_.end() && !found->second.empty()) {
+        *out = found->second.back();
+        found->second.pop_back();
+        restingBytes_ -= capacity;
+        return arrow::Status::OK();
+      }
+    }
+    return system_->Allocate(capacity, kAlignment, out);
+  }
+
+  arrow::Status Reallocate(int64_t oldSize, int64_t newSize, int64_t alignment, uint8_t** memory) override {
+    bool wasRecycled = isRecycled(oldSize, alignment), isNow = isRecycled(newSize, alignment);
+    if (!wasRecycled && !isNow) return system_->Reallocate(oldSize, newSize, alignment, memory);
+    if (wasRecycled && isNow && capacityOf(oldSize) == capacityOf(newSize)) return arrow::Status::OK();
+    uint8_t* other = nullptr;
+    ARROW_RETURN_NOT_OK(Allocate(newSize, alignment, &other));
+    std::memcpy(other, *memory, static_cast<size_t>(std::min(oldSize, newSize)));
+    Free(*memory, oldSize, alignment);
+    *memory = other;
+    return arrow::Status::OK();
+  }
+
+  void Free(uint8_t* memory, int64_t size, int64_t alignment) override {
+    if (!isRecycled(size, alignment)) return system_->Free(memory, size, alignment);
+    int64_t capacity = capacityOf(size);
+    {
+      std::lock_guard lock(mutex_);
+      if (restingBytes_ + capacity <= kMostResting) {
+        resting_[capacity].push_back(memory);
+        restingBytes_ += capacity;
+        return;
+      }
+    }
+    system_->Free(memory, capacity, kAlignment);
+  }
+
+  void ReleaseUnused() override {
+    std::map<int64_t, std::vector<uint8_t*>> unused;
+    {
+      std::lock_guard lock(mutex_);
+      unused.swap(resting_);
+      restingBytes_ = 0;
+    }
+    for (const auto& [capacity, all] : unused) {
+      for (uint8_t* memory : all) system_->Free(memory, capacity, kAlignment);
+    }
+  }
+
+  // Those of the system's pool, which counts what rests here too.
+  int64_t bytes_allocated() const override { return system_->bytes_allocated(); }
+  int64_t max_memory() const override { return system_->max_memory(); }
+  int64_t total_bytes_allocated() const override { return system_->total_bytes_allocated(); }
+  int64_t num_allocations() const override { return system_->num_allocations(); }
+  std::string backend_name() const override { return "recycling"; }
+
+ private:
+  arrow::MemoryPool* system_ = arrow::system_memory_pool();
+  std::mutex mutex_;
+  std::map<int64_t, std::vector<uint8_t*>> resting_;  // by capacity
+  int64_t restingBytes_ = 0;
+};
+
+}  // namespace
+
+// Never destroyed: the last buffer may go when the process ends.
+arrow::MemoryPool* recyclingPool() {
+  static auto* pool = new RecyclingPool;
+  return pool;
+}
+
+}  // namespace bloomery::data

@@ -1,0 +1,28 @@
+"""Spark's own reader alone, row by row into a sink that keeps nothing: what every path through Spark's rows costs before
+anybody has touched a value. Answers lines "run SECONDS" as competitor.py says."""
+
+import argparse
+
+from pyspark.sql import SparkSession
+from reading import answer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--data", required=True)
+options = parser.parse_args()
+
+spark = (
+    SparkSession.builder.master("local[1]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.ui.showConsoleProgress", "false")
+    .getOrCreate()
+)
+data = spark.read.parquet(options.data)
+rows = data.count()
+
+
+def read() -> int:
+    data.write.format("noop").mode("overwrite").save()
+    return rows
+
+
+answer(read, f"Spark {spark.version}, local[1], noop sink", is_alone=False)

@@ -1,0 +1,89 @@
+// Memory that rows and decoded batches come from.
+#include "data/ChunkMemory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "data/arrow/RecyclingPool.h"
+
+namespace bloomery::data {
+namespace {
+
+TEST(ChunkMemory, ChunksDoNotOverlapAndOutliveTheirPieces) {
+  std::vector<ChunkMemory> chunks;
+  {
+    ChunkPieces pieces;
+    for (size_t i = 0; i < 40; ++i) {
+      chunks.push_back(pieces.take(1'000'001));
+      ASSERT_NE(chunks.back(), nullptr);
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(chunks.back().get()) % 64, 0u);
+      std::memset(chunks.back().get(), static_cast<int>(i), 1'000'001);
+    }
+  }
+  for (size_t i = 0; i < chunks.size(); i += 2) chunks[i].reset();
+  for (size_t i = 1; i < chunks.size(); i += 2) {
+    ASSERT_EQ(chunks[i][0], static_cast<std::byte>(i));
+    ASSERT_EQ(chunks[i][1'000'000], static_cast<std::byte>(i));
+  }
+}
+
+TEST(ChunkMemory, AChunkMayBeLargerThanAnyPiece) {
+  ChunkPieces pieces;
+  ChunkMemory large = pieces.take(size_t{100} << 20), next = pieces.take(100);
+  large[(size_t{100} << 20) - 1] = std::byte{1};
+  next[99] = std::byte{2};
+  EXPECT_EQ(large[(size_t{100} << 20) - 1], std::byte{1});
+}
+
+TEST(ChunkMemory, AsksForMoreThanThereIsGiveNothing) {
+  EXPECT_EQ(ChunkPieces().take(size_t{1} << 60), nullptr);
+}
+
+TEST(RecyclingPool, GivesAgainWhatWasLetGo) {
+  arrow::MemoryPool& pool = *recyclingPool();
+  pool.ReleaseUnused();
+  int64_t before = pool.bytes_allocated();
+  uint8_t *first = nullptr, *second = nullptr;
+  ASSERT_TRUE(pool.Allocate(1'000'000, &first).ok());
+  pool.Free(first, 1'000'000);
+  ASSERT_TRUE(pool.Allocate(990'000, &second).ok());
+  EXPECT_EQ(second, first);
+  pool.Free(second, 990'000);
+  EXPECT_GT(pool.bytes_allocated(), before);
+  pool.ReleaseUnused();
+  EXPECT_EQ(pool.bytes_allocated(), before);
+}
+
+TEST(RecyclingPool, KeepsLittleThatNobodyUses) {
+  arrow::MemoryPool& pool = *recyclingPool();
+  pool.ReleaseUnused();
+  int64_t before = pool.bytes_allocated();
+  std::vector<uint8_t*> buffers(100);
+  for (uint8_t*& buffer : buffers) ASSERT_TRUE(pool.Allocate(1 << 20, &buffer).ok());
+  EXPECT_EQ(std::set(buffers.begin(), buffers.end()).size(), buffers.size());
+  for (uint8_t* buffer : buffers) pool.Free(buffer, 1 << 20);
+  EXPECT_EQ(pool.bytes_allocated() - before, 32 << 20);
+  pool.ReleaseUnused();
+}
+
+TEST(RecyclingPool, KeepsValuesThroughEverySize) {
+  arrow::MemoryPool& pool = *recyclingPool();
+  uint8_t* buffer = nullptr;
+  int64_t size = 1000;
+  ASSERT_TRUE(pool.Allocate(size, &buffer).ok());
+  std::memset(buffer, 7, 1000);
+  for (int64_t next : {5000, 65'535, 65'536, 65'537, 81'920, 81'921, 3'000'000, 3'000'001, 70'000, 2000}) {
+    ASSERT_TRUE(pool.Reallocate(size, next, &buffer).ok());
+    size = next;
+    buffer[size - 1] = 9;
+    for (int64_t i = 0; i < 1000; ++i) ASSERT_EQ(buffer[i], 7) << next;
+  }
+  pool.Free(buffer, size);
+}
+
+}  // namespace
+}  // namespace bloomery::data

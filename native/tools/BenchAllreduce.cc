@@ -2,7 +2,6 @@
 // and plain Gloo, in turns. Writes a line of JSON for each size, with the seconds of one sum in each round.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -12,6 +11,7 @@
 #include "base/JsonValue.h"
 #include "comm/gloo/GlooConnector.h"
 #include "comm/gloo/PlainGloo.h"
+#include "tools/BenchMain.h"
 #include "tools/RankProcesses.h"
 
 namespace {
@@ -122,15 +122,5 @@ void run(const Options& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count == 2 && std::strcmp(words[1], "--help") == 0) {
-    std::cout << kUsage;
-    return 0;
-  }
-  try {
-    run(parse(count, words));
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
+  return bloomery::tools::benchMain(count, words, kUsage, [&] { run(parse(count, words)); });
 }

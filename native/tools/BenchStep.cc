@@ -4,7 +4,6 @@
 // alternate with a peer; "peak SECONDS" tells what the processor can do at most. Several workers are processes that
 // train together over TCP, or at the same time without knowing of each other.
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "data/Batcher.h"
 #include "nn/Softmax.h"
 #include "nn/dnnl/PrimitiveTimes.h"
+#include "tools/BenchMain.h"
 #include "tools/Machine.h"
 #include "tools/ProfileTable.h"
 #include "tools/RankProcesses.h"
@@ -348,15 +348,5 @@ void answerLines(const Options& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count == 2 && std::strcmp(words[1], "--help") == 0) {
-    std::cout << kUsage;
-    return 0;
-  }
-  try {
-    answerLines(parse(count, words));
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n" << kUsage;
-    return 1;
-  }
+  return bloomery::tools::benchMain(count, words, kUsage, [&] { answerLines(parse(count, words)); });
 }

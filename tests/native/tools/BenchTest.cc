@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/JsonValue.h"
@@ -14,15 +15,31 @@ struct Output {
   std::vector<bloomery::Json> lines;
 };
 
-Output outputOf(const std::string& command) {
+std::pair<int, std::string> textOf(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   for (int letter = fgetc(pipe); letter != EOF; letter = fgetc(pipe)) text += static_cast<char>(letter);
-  Output output{pclose(pipe), {}};
+  return {pclose(pipe), text};
+}
+
+Output outputOf(const std::string& command) {
+  auto [status, text] = textOf(command);
+  Output output{status, {}};
   for (size_t end = 0; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
     output.lines.push_back(bloomery::Json::parse(text.substr(0, end)));
   }
   return output;
+}
+
+TEST(BenchPrograms, tellTheirUsageAndWhatIsWrong) {
+  for (std::string program : {BLOOMERY_BENCH_ALLREDUCE_PROGRAM, BLOOMERY_BENCH_STEP_PROGRAM}) {
+    auto [helped, usage] = textOf(program + " --help");
+    EXPECT_EQ(helped, 0);
+    EXPECT_TRUE(usage.starts_with(program.substr(program.rfind('/') + 1) + " ")) << usage;
+    auto [failed, reason] = textOf(program + " --nonsense 1 2>&1");
+    EXPECT_NE(failed, 0);
+    EXPECT_EQ(reason, "Unknown option: --nonsense\n");
+  }
 }
 
 TEST(BenchAllreduce, timesOursAndPlainGlooForEverySizeOnEveryNumberOfRanks) {

@@ -1,5 +1,6 @@
 """A fit on two executor processes: it learns, leaves nothing behind, and stops when it is told to."""
 
+import json
 import threading
 import time
 
@@ -25,12 +26,30 @@ def classifier(**params) -> NeuralNetClassifier:
     )
 
 
-def test_fit_and_transform_on_two_executors(spark, digits):
-    model = classifier(batchSize=16, epochs=4, seed=2).fit(digits)
+def assert_one_clock(events: list[dict], steps: int, seconds: float) -> None:
+    """Both ranks are in the trace, and no sum of a step ends on one before it begins on the other."""
+    spans = [event for event in events if event["ph"] == "X"]
+    assert all(0 <= span["ts"] < (seconds + 1) * 1e6 for span in spans)
+    threads = {(event["pid"], event["args"]["name"]) for event in events if event["name"] == "thread_name"}
+    assert threads == {(rank, name) for rank in (0, 1) for name in ("ingest", "prefetch", "compute", "comm")}
+    sums = [[span for span in spans if span["pid"] == rank and span["name"] == "bucket 1"] for rank in (0, 1)]
+    assert [len(of_rank) for of_rank in sums] == [steps, steps]
+    slack = 20_000  # microseconds: clocks are compared by messages
+    for one, other in zip(*sums, strict=True):
+        assert one["ts"] <= other["ts"] + other["dur"] + slack
+        assert other["ts"] <= one["ts"] + one["dur"] + slack
+
+
+def test_fit_and_transform_on_two_executors(spark, digits, tmp_path):
+    model = classifier(batchSize=16, epochs=4, seed=2, traceDir=tmp_path.as_uri()).fit(digits)
     history = model.summary.history
     assert [epoch["samples"] for epoch in history] == [2000] * 4
     assert history[-1]["metrics"]["accuracy"] > 0.95
     assert model.transform(digits).where("prediction = label").count() > 1900
+    (trace,) = tmp_path.glob("trace-*.json")
+    steps = sum(epoch["steps"] for epoch in history)
+    # Executors of one core: each rank is in a JVM of its own.
+    assert_one_clock(json.loads(trace.read_text())["traceEvents"], steps, model.summary.totalSeconds)
     assert alive_on_executors(spark) == []
 
 

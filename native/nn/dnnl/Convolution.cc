@@ -27,17 +27,23 @@ bool isSlow(const PrimitiveDesc& desc) {
 // reordered to the primitive's layout at each pass, since the optimizer has changed them; they are small.
 class ConvolutionStep final : public Step {
  public:
-  ConvolutionStep(std::vector<Operation> forward, std::vector<Operation> backward)
-      : forward_(std::move(forward)), backward_(std::move(backward)) {}
+  ConvolutionStep(std::vector<Operation> forward, std::vector<Operation> kernelGradient,
+                  std::vector<Operation> inputGradient)
+      : forward_(std::move(forward)),
+        kernelGradient_(std::move(kernelGradient)),
+        inputGradient_(std::move(inputGradient)) {}
   void forward(const Pass& pass) override {
     for (const Operation& operation : forward_) operation.run(pass.stream);
   }
   void backward(const Pass& pass) override {
-    for (const Operation& operation : backward_) operation.run(pass.stream);
+    for (const Operation& operation : kernelGradient_) operation.run(pass.stream);
+  }
+  void backwardInput(const Pass& pass) override {
+    for (const Operation& operation : inputGradient_) operation.run(pass.stream);
   }
 
  private:
-  std::vector<Operation> forward_, backward_;
+  std::vector<Operation> forward_, kernelGradient_, inputGradient_;
 };
 
 // The first layer, whose image has few channels and needs no gradient: the weight gradient is our own kernel, which
@@ -112,7 +118,7 @@ class ConvolutionPlanner {
     output.reluPending = relu_;
     output.gradientIsOnlyRead = true;
 
-    std::vector<Operation> forward, backward;
+    std::vector<Operation> forward, forKernel, forInput;
     Arguments arguments = {{DNNL_ARG_SRC, input.value},
                            {DNNL_ARG_WEIGHTS, kernelAs(desc.weights_desc(), Phase::kForward, forward)},
                            {DNNL_ARG_DST, output.value}};
@@ -128,9 +134,10 @@ class ConvolutionPlanner {
       output.reluPending = false;
       return output;
     }
-    if (builder_.trains(node_)) planWeightGradient(input, output, desc, backward);
-    if (input.gradient) planInputGradient(input, output, desc, backward);
-    builder_.add(std::make_unique<ConvolutionStep>(std::move(forward), std::move(backward)), &node_);
+    if (builder_.trains(node_)) planWeightGradient(input, output, desc, forKernel);
+    if (input.gradient) planInputGradient(input, output, desc, forInput);
+    builder_.add(std::make_unique<ConvolutionStep>(std::move(forward), std::move(forKernel), std::move(forInput)),
+                 &node_);
     return output;
   }
 

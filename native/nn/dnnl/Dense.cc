@@ -16,10 +16,11 @@ constexpr int64_t kManyRows = 1024;
 // batch 96 on one AVX-512 and one AVX2 core, as fast as in oneDNN's own layout, whose reorders of 4.7 MB come on top.
 class DenseStep final : public Step {
  public:
-  DenseStep(std::vector<Operation> forward, std::vector<Operation> backward, int64_t batchSize, int64_t units,
-            dnnl::memory outputGradient, dnnl::memory biasGradient)
+  DenseStep(std::vector<Operation> forward, std::vector<Operation> kernelGradient, std::vector<Operation> inputGradient,
+            int64_t batchSize, int64_t units, dnnl::memory outputGradient, dnnl::memory biasGradient)
       : forward_(std::move(forward)),
-        backward_(std::move(backward)),
+        kernelGradient_(std::move(kernelGradient)),
+        inputGradient_(std::move(inputGradient)),
         batchSize_(batchSize),
         units_(units),
         outputGradient_(std::move(outputGradient)),
@@ -33,11 +34,15 @@ class DenseStep final : public Step {
     if (biasGradient_) {
       columnSums(dataOf(outputGradient_), batchSize_, units_, dataOf(biasGradient_));
     }
-    for (const Operation& operation : backward_) operation.run(pass.stream);
+    for (const Operation& operation : kernelGradient_) operation.run(pass.stream);
+  }
+
+  void backwardInput(const Pass& pass) override {
+    for (const Operation& operation : inputGradient_) operation.run(pass.stream);
   }
 
  private:
-  std::vector<Operation> forward_, backward_;
+  std::vector<Operation> forward_, kernelGradient_, inputGradient_;
   int64_t batchSize_, units_;
   dnnl::memory outputGradient_, biasGradient_;  // [batch, units], [units]; empty when there is none
 };
@@ -71,7 +76,7 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
   dnnl::primitive_attr attributes = builder.attributes();
   Ending ending = planEnding(site, PlanBuilder::matrix(1, units), builder);
   attributes.set_post_ops(ending.operations);
-  std::vector<Operation> forward, backward;
+  std::vector<Operation> forward, forKernel, forInput;
   dnnl::matmul::primitive_desc forwardDesc(builder.engine(), inputRows.get_desc(), wanted(kernelDesc, rows), biasDesc,
                                            outputRows.get_desc(), attributes);
   Arguments arguments = {
@@ -90,10 +95,10 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
     dnnl::memory::desc transposedInput({inputs, rows}, DataType::f32, Tag::ba);
     dnnl::matmul::primitive_desc kernelGradient(builder.engine(), transposedInput, gradientRows.get_desc(), kernelDesc,
                                                 builder.attributes());
-    backward.push_back(builder.operation(Phase::kBackward, kernelGradient,
-                                         {{DNNL_ARG_SRC, builder.buffers().alias(input.value, transposedInput)},
-                                          {DNNL_ARG_WEIGHTS, gradientRows},
-                                          {DNNL_ARG_DST, builder.gradient(node, 0, kernelDesc)}}));
+    forKernel.push_back(builder.operation(Phase::kBackward, kernelGradient,
+                                          {{DNNL_ARG_SRC, builder.buffers().alias(input.value, transposedInput)},
+                                           {DNNL_ARG_WEIGHTS, gradientRows},
+                                           {DNNL_ARG_DST, builder.gradient(node, 0, kernelDesc)}}));
     if (useBias) biasGradient = builder.gradient(node, 1, biasDesc);
   }
   if (input.gradient) {
@@ -104,14 +109,14 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
                                                wanted(transposedKernel, rows), inputGradientRows.get_desc(),
                                                builder.attributes());
     dnnl::memory kernel = builder.as(inputGradient.weights_desc(), builder.parameter(node, 0, transposedKernel),
-                                     Phase::kBackward, backward);
-    backward.push_back(builder.operation(
+                                     Phase::kBackward, forInput);
+    forInput.push_back(builder.operation(
         Phase::kBackward, inputGradient,
         {{DNNL_ARG_SRC, gradientRows}, {DNNL_ARG_WEIGHTS, kernel}, {DNNL_ARG_DST, inputGradientRows}}));
   }
-  builder.add(
-      std::make_unique<DenseStep>(std::move(forward), std::move(backward), rows, units, gradientRows, biasGradient),
-      &node);
+  builder.add(std::make_unique<DenseStep>(std::move(forward), std::move(forKernel), std::move(forInput), rows, units,
+                                          gradientRows, biasGradient),
+              &node);
   return output;
 }
 

@@ -19,8 +19,11 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual void forward(const Pass& pass) = 0;
-  // Reads the gradient of its output edge, writes that of its input edge and those of its parameters.
+  // Reads the gradient of its output edge, writes those of its parameters and that of its input edge.
   virtual void backward(const Pass& pass) = 0;
+  // Comes right behind it, and writes the gradient of the input edge where that takes long: the parameters' gradients
+  // are on their way to the other workers meanwhile.
+  virtual void backwardInput(const Pass&) {}
 };
 
 // What one step hands to the next, in the layout that the step chose; value and gradient share that layout.

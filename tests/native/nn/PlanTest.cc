@@ -97,6 +97,33 @@ TEST_P(PlanTest, refusesWhatItWasNotMadeFor) {
 INSTANTIATE_TEST_SUITE_P(plans, PlanTest, testing::Values(makeDnnlPlan, makeReferencePlan),
                          [](const auto& instance) { return instance.param == makeDnnlPlan ? "dnnl" : "reference"; });
 
+// Seen by what the input's gradient is made of: a kernel that is gone when it is told of leaves none.
+TEST(DnnlPlanTest, tellsAKernelsGradientBeforeItComputesTheInputs) {
+  struct Eraser : GradientSink {
+    void ready(size_t sliceIndex) override {
+      const Slice& slice = network.layout.slices()[sliceIndex];
+      if (sliceIndex == erased) std::ranges::fill(network.parameters.all().subspan(slice.offset, slice.size), 0.0f);
+    }
+    TestNetwork& network;
+    size_t erased;
+    Eraser(TestNetwork& networkIn, size_t erasedIn) : network(networkIn), erased(erasedIn) {}
+  };
+  for (size_t kernel : {2u, 4u, 6u}) {  // of the second convolution and of both dense layers
+    TestNetwork network(kSmall, 3);
+    auto plan = makeDnnlPlan(network.graph, network.parameters, &network.gradients, network.options(3));
+    plan->forward(network.batch(), Mode::kTraining);
+    softmaxCrossEntropy(plan->logits(), network.labels, network.weights, 1.0, plan->logitGradients());
+    Eraser eraser(network, kernel);
+    plan->backward(eraser);
+    auto isZero = [&](size_t slice) {
+      auto gradients = network.gradients.all().subspan(network.layout.slices()[slice].offset, 5);
+      return std::ranges::all_of(gradients, [](float gradient) { return gradient == 0; });
+    };
+    EXPECT_FALSE(isZero(kernel + 1)) << kernel;
+    EXPECT_TRUE(isZero(kernel - 1)) << kernel;
+  }
+}
+
 TEST(DeviceTest, referenceTellsItsMemory) {
   TestNetwork network(kMnistCnn, 1);
   const Device& device = deviceNamed("reference");

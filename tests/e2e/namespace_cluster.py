@@ -1,5 +1,5 @@
-"""A standalone Spark cluster of which every Worker has a network of its own, so that its link can be cut: network
-namespaces, joined by a bridge. Needs root."""
+"""A standalone Spark cluster of which every Worker has a network of its own, so that its link can be cut or made slow:
+network namespaces, joined by a bridge. Needs root."""
 
 import os
 import socket
@@ -17,15 +17,19 @@ class NoNamespaces(Exception):
 
 def run(*words: object) -> None:
     """A command that must succeed."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    try:
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise NoNamespaces(f"{words[0]} is not installed, which Debian has in iproute2") from None
     if done.returncode != 0:
         raise NoNamespaces(f"{' '.join(str(word) for word in words)}: {done.stderr.strip()}")
 
 
 class NamespaceCluster:
-    """A Master beside the driver, and Workers of two cores each behind links of their own."""
+    """A Master beside the driver, and Workers behind links of their own. Where a Worker has fewer cores than the
+    application asks for, others have to take part, whoever comes first."""
 
-    def __init__(self, folder: Path, workers: int = 2):
+    def __init__(self, folder: Path, workers: int = 2, cores: int = 2):
         if os.geteuid() != 0:
             raise NoNamespaces("network namespaces need root")
         self._folder = folder
@@ -37,7 +41,7 @@ class NamespaceCluster:
         self._spaces: list[str] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         try:
-            self._start(workers)
+            self._start(workers, cores)
         except BaseException:
             self.close()
             raise
@@ -45,7 +49,7 @@ class NamespaceCluster:
     def _address(self, machine: int) -> str:
         return f"10.231.{self._number}.{machine}"
 
-    def _start(self, workers: int) -> None:
+    def _start(self, workers: int, cores: int) -> None:
         run("ip", "link", "add", self._bridge, "type", "bridge")
         run("ip", "addr", "add", f"{self.host}/24", "dev", self._bridge)
         run("ip", "link", "set", self._bridge, "up")
@@ -55,7 +59,7 @@ class NamespaceCluster:
         for worker in range(workers):
             within = ["ip", "netns", "exec", self._spaces[worker]]
             address = self._address(worker + 2)
-            options = ["--host", address, "--webui-port", "0", "--cores", "2", "--memory", "3g"]
+            options = ["--host", address, "--webui-port", "0", "--cores", str(cores), "--memory", "3g"]
             work = self._folder / f"worker{worker}"
             self._spark(f"worker{worker}", within, "worker.Worker", *options, "--work-dir", str(work), self.master)
         self._await_master()
@@ -103,6 +107,13 @@ class NamespaceCluster:
         worker = int(host.rsplit(".", 1)[1]) - 2
         run("ip", "link", "set", self._link(worker), state)
         return time.monotonic()
+
+    def limit(self, rate: str) -> None:
+        """Gives the links of all Workers this rate, such as 100mbit, each in both directions."""
+        shape = ["root", "tbf", "rate", rate, "burst", "256kb", "latency", "100ms"]
+        for worker, space in enumerate(self._spaces):
+            run("tc", "qdisc", "replace", "dev", self._link(worker), *shape)
+            run("tc", "-n", space, "qdisc", "replace", "dev", "eth0", *shape)
 
     def close(self) -> None:
         """Ends everything, what Workers started included."""

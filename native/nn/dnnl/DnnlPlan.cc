@@ -231,12 +231,12 @@ class DnnlPlan final : public Plan {
     for (auto planned = steps_.rbegin(); planned != steps_.rend(); ++planned) {
       Stopwatch watch(profile_, planned->owner, &LayerTimes::backwardSeconds, &LayerTimes::backwardSpan);
       planned->step->backward(pass);
-      size_t numParameters = planned->node == nullptr ? 0 : planned->node->numParameters;
-      for (size_t i = numParameters; i > 0; --i) sink.ready(planned->node->firstParameter + i - 1);
-      planned->step->backwardInput(pass);
       for (const auto& [from, to] : planned->addends) {
         addArrays(dataOf(to), dataOf(from), nullptr, numFloats(from), dataOf(to));
       }
+      size_t numParameters = planned->node == nullptr ? 0 : planned->node->numParameters;
+      for (size_t i = numParameters; i > 0; --i) sink.ready(planned->node->firstParameter + i - 1);
+      planned->step->backwardInput(pass);
     }
   }
 

@@ -124,6 +124,35 @@ TEST(DnnlPlanTest, tellsAKernelsGradientBeforeItComputesTheInputs) {
   }
 }
 
+// What is told of may be on its way to other workers: nothing is added to it any more.
+TEST(DnnlPlanTest, tellsASharedGradientOnlyWhenAllOfItsUsersHaveAdded) {
+  struct Snapshots : GradientSink {
+    void ready(size_t sliceIndex) override {
+      const Slice& slice = network.layout.slices()[sliceIndex];
+      auto values = network.gradients.all().subspan(slice.offset, slice.size);
+      seen.emplace_back(sliceIndex, std::vector<float>(values.begin(), values.end()));
+    }
+    TestNetwork& network;
+    std::vector<std::pair<size_t, std::vector<float>>> seen;
+    explicit Snapshots(TestNetwork& networkIn) : network(networkIn) {}
+  };
+  TestNetwork network(R"([{'kind': 'Input', 'shape': [5]}, {'kind': 'Dense', 'units': 5, 'name': 'a'},
+      {'kind': 'Dense', 'units': 5, 'name': 'b', 'sharedWith': 'a', 'activation': 'relu'},
+      {'kind': 'Dense', 'units': 5, 'name': 'c', 'sharedWith': 'a'}, {'kind': 'Dense', 'units': 3}])",
+                      4);
+  auto plan = makeDnnlPlan(network.graph, network.parameters, &network.gradients, network.options(4));
+  plan->forward(network.batch(), Mode::kTraining);
+  softmaxCrossEntropy(plan->logits(), network.labels, network.weights, 1.0, plan->logitGradients());
+  Snapshots snapshots(network);
+  plan->backward(snapshots);
+  ASSERT_EQ(snapshots.seen.size(), network.layout.slices().size());
+  for (const auto& [index, values] : snapshots.seen) {
+    const Slice& slice = network.layout.slices()[index];
+    auto last = network.gradients.all().subspan(slice.offset, slice.size);
+    EXPECT_TRUE(std::ranges::equal(values, last)) << slice.name;
+  }
+}
+
 TEST(DeviceTest, referenceTellsItsMemory) {
   TestNetwork network(kMnistCnn, 1);
   const Device& device = deviceNamed("reference");

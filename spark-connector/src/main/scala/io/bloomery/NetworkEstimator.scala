@@ -94,7 +94,7 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
         request.forceRepartition,
         request.slotTimeout,
         request.maxRestarts,
-        effective.get(effective.dataMemory),
+        request.dataMemory,
         Option.when(keepsFiles)(index))
     }
   }
@@ -156,7 +156,9 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
       callbacks,
       initialWeights(dataset.sparkSession),
       kindOfRows = description.kindOfRows,
-      weightBytes = description.parameters * java.lang.Float.BYTES)
+      weightBytes = description.parameters * java.lang.Float.BYTES,
+      networkBytes = description.memoryBytes,
+      dataMemory = get(dataMemory))
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */

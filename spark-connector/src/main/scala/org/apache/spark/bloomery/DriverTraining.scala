@@ -51,7 +51,9 @@ private[bloomery] final class DriverTraining(
       checkpoints.target(restart),
       request.traceDir.isDefined,
       !callbacks.isEmpty,
-      initialWeights)
+      initialWeights,
+      request.networkBytes,
+      request.dataMemory)
 
   /** Spark gave up an executor. */
   def lost(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))

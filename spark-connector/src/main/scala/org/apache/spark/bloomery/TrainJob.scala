@@ -23,7 +23,7 @@ import io.bloomery.engine.Json
 /**
  * What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's,
  * `initialWeights` those that training begins with, as safetensors, or empty. `name` tells it from others of the same
- * fit, for messages; those of one `kindOfRows` may share them.
+ * fit, for messages; those of one `kindOfRows` may share them. `networkBytes` is what a worker takes without its rows.
  */
 final case class TrainRequest(
     task: String,
@@ -42,7 +42,9 @@ final case class TrainRequest(
     initialWeights: Array[Byte] = Array.emptyByteArray,
     name: String = "",
     kindOfRows: String = "",
-    weightBytes: Long = 0) {
+    weightBytes: Long = 0,
+    networkBytes: Long = 0,
+    dataMemory: Option[Long] = None) {
 
   /** Seconds after which a silent worker counts as lost, as the task has them. */
   def stepTimeout: Double =

@@ -20,7 +20,9 @@ private[bloomery] final case class TrainSpec(
     checkpoints: Option[CheckpointTarget],
     traced: Boolean,
     asksAfterEpoch: Boolean,
-    initialWeights: Option[Broadcast[Array[Byte]]])
+    initialWeights: Option[Broadcast[Array[Byte]]],
+    networkBytes: Long,
+    dataMemory: Option[Long])
 
 /**
  * The life of one worker on its task thread, over all trainings of a job: rows are fed to the first, and those behind
@@ -42,6 +44,8 @@ private[bloomery] final class TrainTask(trainings: Seq[TrainSpec]) extends Seria
 /** The trainer that was opened last, with the rows that were fed to the first one. */
 private[bloomery] final class LastTrainer extends AutoCloseable {
   private var trainer = Option.empty[NativeTrainer]
+
+  def isEmpty: Boolean = trainer.isEmpty
 
   /** The next one, and whether rows are to be fed to it. */
   def next(task: String, weights: Array[Byte]): (NativeTrainer, Boolean) = {
@@ -103,6 +107,18 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
   }
 
   private def train(
+      context: BarrierTaskContext,
+      client: ControlClient,
+      rows: Feed,
+      last: LastTrainer): Seq[TaskResult] = {
+    // Rows that are there already are part of what is taken.
+    val rowBytes = if (last.isEmpty) spec.dataMemory.getOrElse(0L) else 0L
+    Using.resource(WorkerMemory.reserve(SparkEnv.get.conf, spec.networkBytes, rowBytes)) { _ =>
+      trainIn(context, client, rows, last)
+    }
+  }
+
+  private def trainIn(
       context: BarrierTaskContext,
       client: ControlClient,
       rows: Feed,

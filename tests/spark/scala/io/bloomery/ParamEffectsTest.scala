@@ -202,6 +202,8 @@ class ParamEffectsTest extends AnyFunSuite with EngineSuite {
       Effect("shuffleBuffer", 2048, 1, weights, "batchSize" -> 10),
       Effect("dataMemory", 4L << 20, 8L << 20, _.described),
       Effect("numWorkers", 1, 2, _.model.summary.workerHistory.length),
+      // What it does on a cluster: WorkerCpusTest.
+      Effect("workerCpus", 1, 2, _.described),
       Effect("forceRepartition", false, true, _.described),
       // What they do when time is up: SlotsTest, ControlChannelTest, TrainerTest of the engine.
       Effect("slotTimeout", 120.0, 30.0, _.described),

@@ -91,6 +91,7 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
       (
         request.kindOfRows,
         request.numWorkers,
+        request.workerCpus,
         request.forceRepartition,
         request.slotTimeout,
         request.maxRestarts,
@@ -134,12 +135,14 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     val description = Engine.describe(task)
     val checkpoints = CheckpointParams.request(this)
     val traces = TaskJson.column(this, traceDir)
-    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints, traces)
+    get(workerCpus).filter(_ < 1).foreach(cpus => throw new UserError(s"workerCpus must be at least 1: $cpus"))
+    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints, traces, get(workerCpus))
     WorkerMemory.check(
       dataset.sparkSession.sparkContext.getConf,
       description.memoryBytes,
       get(dataMemory),
-      $(numWorkers))
+      $(numWorkers),
+      get(workerCpus))
     TrainRequest(
       task,
       description.rowBytes,
@@ -158,7 +161,8 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
       kindOfRows = description.kindOfRows,
       weightBytes = description.parameters * java.lang.Float.BYTES,
       networkBytes = description.memoryBytes,
-      dataMemory = get(dataMemory))
+      dataMemory = get(dataMemory),
+      workerCpus = get(workerCpus))
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */

@@ -54,7 +54,7 @@ class WorkerMemoryTest extends AnyFunSuite {
     assert(
       refusedHere(workers.reserve(1 * MiB, 0, free)) ==
         "Executor has too little free memory; lower batchSize, run fewer workers on an executor with a larger" +
-        " spark.task.cpus, or give it at least 1001 MB beside the heap: 1000 MB are free of the machine, workers of the" +
+        " workerCpus, or give it at least 1001 MB beside the heap: 1000 MB are free of the machine, workers of the" +
         " executor so far 3, this one needs 1 MB for the network")
     second.close()
     second.close()

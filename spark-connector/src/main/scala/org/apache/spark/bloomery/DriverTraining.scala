@@ -53,7 +53,8 @@ private[bloomery] final class DriverTraining(
       !callbacks.isEmpty,
       initialWeights,
       request.networkBytes,
-      request.dataMemory)
+      request.dataMemory,
+      WorkerCpus.of(context.conf, request.workerCpus))
 
   /** Spark gave up an executor. */
   def lost(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))

@@ -37,10 +37,11 @@ private[bloomery] object RowSpace {
     Option.when(Seq("yarn", "k8s").exists(conf.get("spark.master", "").startsWith))(overheadMiB(conf) << 20)
 
   /** At most so many workers share an executor. */
-  def workersPerExecutor(conf: SparkConf, numWorkers: Int): Int = {
+  def workersPerExecutor(conf: SparkConf, numWorkers: Int, workerCpus: Option[Int] = None): Int = {
     // YARN and Kubernetes give an executor one core unless told otherwise, others may give it all.
     val byDefault = if (overhead(conf).isDefined) 1 else numWorkers
-    val slots = conf.getInt("spark.executor.cores", byDefault) / math.max(1, conf.getInt("spark.task.cpus", 1))
+    val cpus = workerCpus.getOrElse(conf.getInt("spark.task.cpus", 1))
+    val slots = conf.getInt("spark.executor.cores", byDefault) / math.max(1, cpus)
     math.max(1, math.min(numWorkers, slots))
   }
 

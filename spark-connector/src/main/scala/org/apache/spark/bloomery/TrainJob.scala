@@ -44,7 +44,8 @@ final case class TrainRequest(
     kindOfRows: String = "",
     weightBytes: Long = 0,
     networkBytes: Long = 0,
-    dataMemory: Option[Long] = None) {
+    dataMemory: Option[Long] = None,
+    workerCpus: Option[Int] = None) {
 
   /** Seconds after which a silent worker counts as lost, as the task has them. */
   def stepTimeout: Double =
@@ -75,8 +76,9 @@ object TrainJob extends Logging {
       session: SparkSession,
       numWorkers: Int,
       checkpoints: Option[CheckpointRequest],
-      traceDir: Option[String] = None): Unit = {
-    Slots.check(session.sparkContext.conf, numWorkers)
+      traceDir: Option[String] = None,
+      workerCpus: Option[Int] = None): Unit = {
+    Slots.check(session.sparkContext.conf, numWorkers, workerCpus)
     WorkerNetwork.encrypts(session.sparkContext.conf)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
     traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
@@ -97,7 +99,9 @@ object TrainJob extends Logging {
     FitViews.during(views)(SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
       val input = Input.of(classicData, alike.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
+      val profile = WorkerCpus.of(context.conf, alike.workerCpus).profile
       val workers = workersOf(input, classicData, alike)
+      profile.foreach(workers.withResources)
       Using.Manager { use =>
         val trainings = requests.zip(views).map { case (request, views) =>
           use(new DriverTraining(request, input, views, context, hadoopConf(session)))
@@ -105,7 +109,7 @@ object TrainJob extends Logging {
         trainings.foreach(_.checkpoints.prepare())
         use(new ExecutorWatch(context, (executor, reason) => trainings.foreach(_.lost(executor, reason))))
         val outcomes = jobs(0, trainings, alike.maxRestarts) { restart =>
-          Slots.await(context, alike.numWorkers, alike.slotTimeout, text => views.foreach(_.say(text)))
+          Slots.await(context, alike.numWorkers, alike.slotTimeout, text => views.foreach(_.say(text)), profile)
           Using.Manager { useNow =>
             val registered = trainings.map(training => useNow(new Registered(training.newChannel())))
             val specs = trainings.zip(registered).map { case (training, channel) =>

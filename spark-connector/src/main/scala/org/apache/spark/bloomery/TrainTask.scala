@@ -22,7 +22,8 @@ private[bloomery] final case class TrainSpec(
     asksAfterEpoch: Boolean,
     initialWeights: Option[Broadcast[Array[Byte]]],
     networkBytes: Long,
-    dataMemory: Option[Long])
+    dataMemory: Option[Long],
+    workerCpus: WorkerCpus)
 
 /**
  * The life of one worker on its task thread, over all trainings of a job: rows are fed to the first, and those behind
@@ -171,11 +172,11 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
     task
       .withObject("/worker")
       .put("rank", context.partitionId())
-      .put("threads", context.cpus())
+      .put("threads", spec.workerCpus.threads.getOrElse(context.cpus()))
       .put("host", WorkerNetwork.host(SparkEnv.get))
       .put("asksAfterEpoch", spec.asksAfterEpoch)
     val env = SparkEnv.get
-    val workersHere = RowSpace.workersPerExecutor(env.conf, spec.numWorkers)
+    val workersHere = RowSpace.workersPerExecutor(env.conf, spec.numWorkers, Some(spec.workerCpus.number))
     RowSpace.complete(task.withObject("/data"), env, workersHere)
     task.toString
   }

@@ -9,9 +9,14 @@ object WorkerMemory {
   private val MiB = 1L << 20
 
   /** Refuses what YARN or Kubernetes would end: there an executor has its overhead and no more. */
-  def check(conf: SparkConf, networkBytes: Long, dataMemory: Option[Long], numWorkers: Int): Unit =
+  def check(
+      conf: SparkConf,
+      networkBytes: Long,
+      dataMemory: Option[Long],
+      numWorkers: Int,
+      workerCpus: Option[Int] = None): Unit =
     RowSpace.overhead(conf).foreach { overhead =>
-      val workers = RowSpace.workersPerExecutor(conf, numWorkers)
+      val workers = RowSpace.workersPerExecutor(conf, numWorkers, workerCpus)
       val rows = dataMemory.getOrElse(RowSpace.defaultMemory(conf, overhead, workers))
       // Without a budget rows take half of what there is.
       val needed = dataMemory.fold(2 * workers * networkBytes)(_ => workers * (networkBytes + rows))
@@ -25,11 +30,15 @@ object WorkerMemory {
     }
 
   /** How many bytes of rows a worker keeps in memory, where that is known before it runs. */
-  def rows(conf: SparkConf, dataMemory: Option[Long], numWorkers: Int): Option[Long] = {
+  def rows(
+      conf: SparkConf,
+      dataMemory: Option[Long],
+      numWorkers: Int,
+      workerCpus: Option[Int] = None): Option[Long] = {
     val isHere = conf.get("spark.master", "").matches("local(\\[.*\\])?")
     dataMemory.orElse {
       Option.when(isHere || RowSpace.overhead(conf).isDefined) {
-        RowSpace.defaultMemory(conf, FreeMemory.now().bytes, RowSpace.workersPerExecutor(conf, numWorkers))
+        RowSpace.defaultMemory(conf, FreeMemory.now().bytes, RowSpace.workersPerExecutor(conf, numWorkers, workerCpus))
       }
     }
   }
@@ -76,7 +85,7 @@ object WorkerMemory {
         if (own.rowBytes == 0) "batchSize"
         else if (own.rowBytes > own.networkBytes) "dataMemory or batchSize"
         else "batchSize or dataMemory"
-      val fewer = if (all.length == 1) "" else "run fewer workers on an executor with a larger spark.task.cpus, "
+      val fewer = if (all.length == 1) "" else "run fewer workers on an executor with a larger workerCpus, "
       s"Executor has too little free memory; lower $lower, ${fewer}or give it at least ${mega(needed)} MB beside the" +
         s" heap: ${mega(free.bytes)} MB are free ${free.where}, workers of the executor so far ${all.length}, this" +
         s" one needs ${mega(own.networkBytes)} MB for the network$rows"

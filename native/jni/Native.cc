@@ -93,6 +93,15 @@ JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openTrainer(JNIEnv* env, jcl
   });
 }
 
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openTrainerOverRows(JNIEnv* env, jclass, jlong finished,
+                                                                        jstring task, jbyteArray weights) {
+  return guard(env, [&] {
+    std::string bytes = toBytes(env, weights);
+    return trainers.add(
+        std::make_shared<Trainer>(toUtf8(env, task), std::as_bytes(std::span(bytes)), *trainers.get(finished)));
+  });
+}
+
 JNIEXPORT jbyteArray JNICALL Java_io_bloomery_jni_Native_trainerAddress(JNIEnv* env, jclass, jlong trainer) {
   return guard(env, [&] { return toJavaBytes(env, trainers.get(trainer)->address()); });
 }

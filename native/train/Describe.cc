@@ -6,6 +6,7 @@
 
 #include "base/JsonValue.h"
 #include "network/Summary.h"
+#include "train/LoadedRows.h"
 #include "train/TaskSpec.h"
 #include "train/TrainingLoop.h"
 
@@ -98,6 +99,7 @@ std::string describe(const std::string& text) {
   result["streams"] = !loadsFirst;
   if (loadsFirst) result["loadsFirst"] = *loadsFirst;
   result["shuffleBuffer"] = task.training.shuffle ? task.rows.shuffleBuffer : 1;
+  result["kindOfRows"] = kindOfRows(task);
   if (task.memoryBudget) result["largestBatchSize"] = BatchSearch(task, *task.memoryBudget).largest();
   return result.dump();
 }

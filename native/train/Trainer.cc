@@ -17,26 +17,36 @@ namespace {
 
 comm::Timeout toTimeout(double seconds) { return comm::Timeout(static_cast<int64_t>(seconds * 1000)); }
 
-const data::IngestColumns& trainingColumns(const TaskSpec& task) {
-  if (task.training.heads.empty()) throw UserError("Nothing to train: the task has no training");
-  if (task.columns.targets.empty())
-    throw UserError("No label column to train on: set columns.label, or columns.labels");
-  return task.columns;
+// A task with the columns of rows that are there, and with what they settle.
+TaskSpec over(const std::string& text, const LoadedRows& rows) {
+  TaskSpec task = TaskSpec::parse(text);
+  check(kindOfRows(task) == rows.kind(), "Rows are of another kind: ", rows.kind(), ", wanted ", kindOfRows(task));
+  task.columns = rows.columns();
+  return task;
 }
 
 }  // namespace
 
 Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeights)
-    : task_(TaskSpec::parse(task)),
+    : Trainer(TaskSpec::parse(task), task, initialWeights, nullptr) {}
+
+Trainer::Trainer(const std::string& task, std::span<const std::byte> initialWeights, Trainer& finished)
+    : Trainer(over(task, *finished.rows_), task, initialWeights, finished.rows_) {
+  check(finished.finished_, "Rows of a trainer were taken over before it was finished");
+  // It may still give back what it borrowed of the rows.
+  if (finished.thread_.joinable()) finished.thread_.join();
+  progress_.rowsLoaded(rows_->numRows(), 0, 0);
+}
+
+Trainer::Trainer(TaskSpec task, const std::string& text, std::span<const std::byte> initialWeights,
+                 std::shared_ptr<LoadedRows> rows)
+    : task_(std::move(task)),
       layout_(task_.graph.parameters().layout()),
       parameters_(layout_),
-      space_(task_.rows.makeSpace()),
-      trainingRows_(task_.rowFormat(), space_.get()),
-      validationRows_(task_.rowFormat(), space_.get()),
-      ingest_(trainingColumns(task_), task_.targetRules(), &trainingRows_, &validationRows_),
+      rows_(rows != nullptr ? std::move(rows) : std::make_shared<LoadedRows>(task_)),
       progress_(task_.training.epochs, metricNames(task_.training.heads)),
       restored_(!initialWeights.empty()) {
-  checkpoints_.settings = settingsOf(task_, task).dump();
+  checkpoints_.settings = settingsOf(task_, text).dump();
   task_.graph.parameters().initialize(task_.training.seed, parameters_);
   if (!initialWeights.empty()) beginWith(initialWeights);
   const WorkerSpec& worker = task_.worker;
@@ -102,8 +112,8 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
   try {
     setComputeThreads(task_.worker.threads);
     treatTinyNumbersAsZero();
-    TrainingLoop loop({task_, parameters_, trainingRows_, validationRows_, *communicator_, cancellation_, progress_,
-                       trace_, stepRows, profile_, &log_, &checkpoints_, restored_});
+    TrainingLoop loop({task_, parameters_, rows_->training(), rows_->validation(), *communicator_, cancellation_,
+                       progress_, trace_, stepRows, profile_, &log_, &checkpoints_, restored_});
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);
@@ -132,7 +142,7 @@ void Trainer::fail(std::exception_ptr failure) {
 }
 
 void Trainer::ingestSchema(void* arrowSchema) {
-  ingest_.schema(arrowSchema);
+  rows_->schema(arrowSchema);
   lastIngest_ = Trace::Clock::now();
 }
 
@@ -143,19 +153,14 @@ void Trainer::ingest(void* arrowArray, int partition, int64_t firstRow) {
   double converting = 0;
   {
     TraceScope scope(trace_, "ingest", "ingest", &converting);
-    ingest_.ingest(arrowArray, partition, firstRow);
-    trainingRows_.publish();
+    rows_->ingest(arrowArray, partition, firstRow);
   }
   lastIngest_ = Trace::Clock::now();
   progress_.rethrowFailure();
-  progress_.rowsLoaded(trainingRows_.numRows() + validationRows_.numRows(), reading.count(), converting);
+  progress_.rowsLoaded(rows_->numRows(), reading.count(), converting);
 }
 
-// The end of the training rows is the end of all: it comes last.
-void Trainer::finishIngest() {
-  validationRows_.finish();
-  trainingRows_.finish();
-}
+void Trainer::finishIngest() { rows_->finish(); }
 
 // With what the worker is about, and for how long: an operation among the workers, or work of its own.
 Json Trainer::poll(std::chrono::milliseconds wait) {

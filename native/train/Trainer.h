@@ -1,6 +1,6 @@
 // One worker of a training: takes rows from its owner's thread and trains on threads of its own (compute, prefetch,
 // comm). The owner opens it, connects it to the others, feeds it, polls it and takes the weights. Destroying it at any
-// time stops and joins everything.
+// time stops and joins everything. Another one may take over the rows of a trainer that is finished.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "comm/gloo/GlooConnector.h"
+#include "train/LoadedRows.h"
 #include "train/Progress.h"
 #include "train/TaskSpec.h"
 #include "train/TrainingLoop.h"
@@ -23,6 +24,8 @@ class Trainer {
  public:
   // initialWeights: safetensors, or empty for the initializers' values, which layers of other names keep.
   Trainer(const std::string& task, std::span<const std::byte> initialWeights);
+  // Trains on the rows of one that is finished; none are to be fed here. Their tasks must keep rows alike.
+  Trainer(const std::string& task, std::span<const std::byte> initialWeights, Trainer& finished);
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -56,6 +59,8 @@ class Trainer {
   void cancel();
 
  private:
+  Trainer(TaskSpec task, const std::string& text, std::span<const std::byte> initialWeights,
+          std::shared_ptr<LoadedRows> rows);
   void beginWith(std::span<const std::byte> weights);
   void compute(const StepRowsOfEpoch& stepRows);
   void fail(std::exception_ptr failure);
@@ -63,10 +68,7 @@ class Trainer {
   TaskSpec task_;
   ArenaLayout layout_;
   Arena parameters_;
-  std::unique_ptr<data::SpillSpace> space_;  // of both stores
-  data::RowStore trainingRows_;
-  data::RowStore validationRows_;
-  data::ArrowIngest ingest_;
+  std::shared_ptr<LoadedRows> rows_;  // shared with trainers before and after it
   Cancellation cancellation_;
   Log log_;
   Trace trace_;

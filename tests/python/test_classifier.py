@@ -272,6 +272,71 @@ def test_works_in_a_cross_validator(spark, blobs):
     assert isinstance(tuned.bestModel, bloomery.NeuralNetClassificationModel)
 
 
+def counted(spark, rows):
+    """The same rows, and how many of them were read."""
+    read = spark.sparkContext.accumulator(0)
+
+    @udf("int")
+    def counting(label):
+        read.add(1)
+        return label
+
+    return rows.withColumn("label", counting(col("label"))), read
+
+
+def training_jobs(spark) -> int:
+    """How many jobs of this session were trainings."""
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    return sum("TrainJob" in jobs.apply(i).name() for i in range(jobs.size()))
+
+
+def test_a_cross_validator_trains_all_param_maps_of_a_fold_in_one_job(spark, blobs):
+    estimator = classifier(epochs=2)
+    grid = ParamGridBuilder().addGrid(estimator.learningRate, [1e-6, 0.05, 0.01]).build()
+    evaluator = MulticlassClassificationEvaluator(metricName="accuracy")
+    before = training_jobs(spark)
+    tuned = CrossValidator(
+        estimator=estimator, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, parallelism=3, seed=4
+    ).fit(blobs)
+    assert training_jobs(spark) == before + 2 + 1  # one for each fold, and one for the best on all rows
+    assert len(tuned.avgMetrics) == 3
+    assert tuned.avgMetrics[0] < min(tuned.avgMetrics[1:])
+    assert isinstance(tuned.bestModel, bloomery.NeuralNetClassificationModel)
+    assert live_resources(spark) == {}
+
+
+def test_models_of_several_param_maps_are_those_of_separate_fits(spark, blobs):
+    estimator = classifier(epochs=2, numWorkers=2)
+    maps = [{estimator.learningRate: 0.02}, {estimator.epochs: 3, estimator.predictionCol: "guess"}, {}]
+    rows, read = counted(spark, blobs)
+    models = estimator.fit(rows, maps)
+    assert read.value == 600
+    assert [len(model.summary.history) for model in models] == [2, 3, 2]
+    assert [model.getPredictionCol() for model in models] == ["prediction", "guess", "prediction"]
+    for model, params in zip(models, maps, strict=True):
+        alone = estimator.fit(blobs, params)
+        assert model.uid == alone.uid
+        for name, weights in alone.weights().items():
+            assert (weights == model.weights()[name]).all()
+    assert [index for index, _ in estimator.fitMultiple(blobs, maps)] == [0, 1, 2]
+
+
+def test_callbacks_and_errors_of_several_param_maps(spark, blobs):
+    told = []
+    estimator = classifier(epochs=4, callbacks=[lambda epoch: told.append(epoch["epoch"]) or epoch["epoch"] == 2])
+    models = estimator.fit(blobs, [{estimator.batchSize: size} for size in (10, 20)])
+    assert told == [1, 2, 1, 2]
+    assert [len(model.summary.history) for model in models] == [2, 2]
+    with pytest.raises(bloomery.UserError, match=r"batchSize 0.*, param map 2 of 2 \(batchSize: 0\)"):
+        estimator.fit(blobs, [{}, {estimator.batchSize: 0}])
+
+    def angry(epoch):
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        classifier(callbacks=[angry]).fit(blobs, [{}, {}])
+
+
 def test_estimator_survives_saving(spark, tmp_path):
     estimator = classifier(epochs=7)
     estimator.save(str(tmp_path / "estimator"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from pyspark.ml.base import _FitMultipleIterator
 from pyspark.ml.param import Param
 from pyspark.ml.wrapper import JavaEstimator
 
@@ -20,6 +22,7 @@ from bloomery.training_params import TrainingParams
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
+    from pyspark.ml._typing import ParamMap
     from pyspark.sql import DataFrame
     from typing_extensions import Self
 
@@ -91,8 +94,42 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
 
     def fitOnParquet(self, path: str) -> M:
         """Fits on all rows of a Parquet file or folder, of any file system that Spark knows."""
-        model = self._create_model(self._fitted(lambda estimator: estimator.fitOnParquet(path)))
+        model = self._create_model(self._fitted(lambda estimator, _: estimator.fitOnParquet(path)))
         return self._copyValues(model)
+
+    def fitMultiple(self, dataset: DataFrame, paramMaps: Sequence[ParamMap]) -> Iterator[tuple[int, M]]:
+        """Models of all param maps, each with its index; pyspark's tuners and `fit(df, [...])` call this.
+
+        Rows are read once for all param maps that want the same of them, and trained on one after the other, in one
+        stage, when the first model is asked for.
+        """
+        estimators = [self.copy(each) for each in paramMaps]
+        lock = threading.Lock()
+        models: list[M] = []
+
+        def fitted(index: int) -> M:
+            with lock:
+                if not models:
+                    models.extend(self._fit_each(dataset, estimators))
+            return models[index]
+
+        return _FitMultipleIterator(fitted, len(estimators))
+
+    def _fit_each(self, dataset: DataFrame, estimators: list[Self]) -> list[M]:
+        def fit(estimator: JavaObject, callbacks: Callbacks | None) -> Any:
+            copies = jvm.java_class("java.util.ArrayList")()
+            for each in estimators:
+                each._transfer_params_to_java()
+                assert each._java_obj is not None
+                copy = each._java_obj.copy(self._empty_java_param_map())
+                copies.add(copy if callbacks is None else copy.withCallback(callbacks))
+            return estimator.fitEach(dataset._jdf, copies)
+
+        java_models = self._fitted(fit)
+        return [
+            each._copyValues(each._create_model(java_model))
+            for each, java_model in zip(estimators, java_models, strict=True)
+        ]
 
     def _begin_with(self, model: NetworkModel) -> None:
         assert self._java_obj is not None
@@ -100,19 +137,20 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         self._java_obj.setInitialModel(model._java_obj)
 
     def _fit_java(self, dataset: DataFrame) -> JavaObject:
-        return self._fitted(lambda estimator: estimator.fit(dataset._jdf))
+        return self._fitted(lambda estimator, _: estimator.fit(dataset._jdf))
 
-    def _fitted(self, fit: Any) -> JavaObject:
+    def _fitted(self, fit: Callable[[JavaObject, Callbacks | None], Any]) -> Any:
+        """What `fit` makes of the estimator, which calls the callbacks already: copies of it do not."""
         assert self._java_obj is not None
         self._transfer_params_to_java()
         if not self._callbacks:
             with progress_bar(self.uid, self.getVerbose()), translated():
-                return fit(self._java_obj)
+                return fit(self._java_obj, None)
         callbacks = Callbacks(self._callbacks)
         called = self._java_obj.copy(self._empty_java_param_map()).withCallback(callbacks)
         try:
             with progress_bar(self.uid, self.getVerbose()), translated():
-                return fit(called)
+                return fit(called, callbacks)
         except Exception:
             if callbacks.error is not None:
                 raise callbacks.error from None

@@ -106,6 +106,12 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
     numWorkers: Param[int] = Param(
         _owner, "numWorkers", "tasks that train together, each on its share of the partitions", TypeConverters.toInt
     )
+    workerCpus: Param[int] = Param(
+        _owner,
+        "workerCpus",
+        "cores, and so threads, of each worker while it trains; without it spark.task.cpus",
+        TypeConverters.toInt,
+    )
     forceRepartition: Param[bool] = Param(
         _owner,
         "forceRepartition",
@@ -207,6 +213,10 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
     def getNumWorkers(self) -> int:
         """How many tasks train together."""
         return self.getOrDefault(self.numWorkers)
+
+    def getWorkerCpus(self) -> int:
+        """Cores, and so threads, of each worker while it trains."""
+        return self.getOrDefault(self.workerCpus)
 
     def getForceRepartition(self) -> bool:
         """Whether the rows are shuffled into numWorkers equal partitions first."""
@@ -311,6 +321,10 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
     def setNumWorkers(self, value: int) -> Self:
         """How many tasks train together."""
         return self.setParams(numWorkers=value)
+
+    def setWorkerCpus(self, value: int) -> Self:
+        """Cores, and so threads, of each worker while it trains, instead of spark.task.cpus."""
+        return self.setParams(workerCpus=value)
 
     def setForceRepartition(self, value: bool) -> Self:
         """Whether the rows are shuffled into numWorkers equal partitions first."""

@@ -67,6 +67,24 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
     assertNothingIsAlive()
   }
 
+  test("a worker that needs more memory than there is says so before it takes any, and is tried once") {
+    // Parameters, gradients and moments of 30 GB.
+    val deep: Seq[Layer] = Seq.fill(8)(Dense(1 << 14, activation = "relu")) :+ Dense(3, activation = "softmax")
+    val large = Sequential("large")(Input(4) +: deep: _*)
+    val cases = Table[NeuralNetClassifier, Seq[String]](
+      ("classifier", "said"),
+      (twoWorkers.setDataMemory(1L << 45), Seq("lower dataMemory or batchSize", "33554432 MB for rows (dataMemory)")),
+      (twoWorkers.setNetwork(large), Seq("lower batchSize", "MB are free of", "for the network")))
+    forAll(cases) { (classifier, said) =>
+      val (error, counts) = failing[ResourceError](classifier.fit(data))
+      assert(error.getMessage.startsWith("Executor has too little free memory; "))
+      said.foreach(part => assert(error.getMessage.contains(part)))
+      assert(counts.barrierTasks == 2)
+      assertNothingIsAlive()
+    }
+    twoWorkers.setEpochs(1).fit(data) // what was kept is given back
+  }
+
   test("what only data shows names partition and row, and is tried once") {
     def withLabel(value: Any): DataFrame =
       data.withColumn("label", when(col("id") === 451, lit(value)).otherwise(col("label")))

@@ -52,7 +52,22 @@ class FitDescriptionTest extends AnyFunSuite with EngineSuite {
     assert(lines("Memory").head.matches("[0-9.]+ MB of each worker for the network: parameters [0-9.]+, gradients .*"))
     assert(lines("Memory")(1) == "and for rows up to 3.0 MB, then local directories (dataMemory)")
     assert(lines("Threads").head.startsWith("1 of each worker compute (spark.task.cpus)"))
+    assert(
+      lines("Waits") == Seq(
+        "up to 120.0 s for task slots (slotTimeout), 60.0 s for workers to start (connectTimeout); one that is silent" +
+          " for 60.0 s counts as lost (stepTimeout)"))
+    assert(
+      lines("Lost") == Seq("Spark's attempts at a stage begin anew, since nothing is saved (checkpointPath)"))
     assert(lines("Repeated").head.startsWith("the same seed gives the same bits as long as the source"))
+  }
+
+  test("where a fit that lost a worker would begin again") {
+    val folder = temporary("describe").resolve("checkpoints").toString
+    val lines = told(classifier.setCheckpointPath(folder).setMaxRestarts(2), Tiny.data(spark))
+    assert(
+      lines("Lost") == Seq(
+        s"Spark's attempts at a stage begin from the newest checkpoint in $folder, of which 2 stay, in up to 3 jobs" +
+          " (maxRestarts)"))
   }
 
   test("rows behind a shuffle are not promised to come the same again") {
@@ -87,6 +102,13 @@ class FitDescriptionTest extends AnyFunSuite with EngineSuite {
     val rates = Seq(parquet, parquet.select("*").where("id >= 0"))
       .map(cosine.setEpochs(2).setBatchSize(50).fit(_).summary.history.last.learningRate)
     assert(rates.distinct.size == 1)
+  }
+
+  test("rows that footers tell let a schedule's training begin while they come, as describe says") {
+    def weights(buffer: Int): Seq[Byte] =
+      cosine.setEpochs(1).setBatchSize(10).setNumWorkers(1).setShuffleBuffer(buffer).fit(parquet).weights.toSeq
+    // The buffer counts only where the first epoch does not wait for all rows.
+    assert(weights(1) != weights(2000))
   }
 
   test("workers that get no rows are told of") {

@@ -2,7 +2,7 @@ package io.bloomery
 
 import io.bloomery.engine.{Description, Engine}
 import org.apache.spark.SparkConf
-import org.apache.spark.bloomery.{FitPlan, TrainRequest, WorkerMemory}
+import org.apache.spark.bloomery.{FitPlan, TrainRequest, WorkerCpus, WorkerMemory}
 import org.apache.spark.ml.linalg.SQLDataTypes.VectorType
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.types._
@@ -20,10 +20,25 @@ private[bloomery] final class FitDescription(params: TrainingParams, schema: Str
       "Columns" -> columns(told).mkString("\n"),
       "First step" -> firstStep(told),
       "Memory" -> s"${memory(told)}\n$rowMemory",
-      "Threads" -> (s"${conf.getInt("spark.task.cpus", 1)} of each worker compute (spark.task.cpus); others assemble" +
-        " batches, exchange gradients and read rows"),
+      "Threads" -> (s"${WorkerCpus.of(conf, request.workerCpus).text}; others assemble batches, exchange gradients" +
+        " and read rows"),
+      "Waits" -> waits(request),
+      "Lost" -> lost(request),
       "Repeated" -> plan.repeats)
     lines.map { case (title, text) => f"$title%-12s" + text.replace("\n", "\n" + " " * 12) }.mkString("\n")
+  }
+
+  private def waits(request: TrainRequest): String =
+    s"up to ${request.slotTimeout} s for task slots (slotTimeout), ${request.connectTimeout} s for workers to start" +
+      s" (connectTimeout); one that is silent for ${request.stepTimeout} s counts as lost (stepTimeout)"
+
+  /** What becomes of a fit that loses a worker. */
+  private def lost(request: TrainRequest): String = {
+    val jobs =
+      if (request.maxRestarts == 0) "" else s", in up to ${count(request.maxRestarts + 1, "job")} (maxRestarts)"
+    val from = request.checkpoints.fold("anew, since nothing is saved (checkpointPath)")(checkpoints =>
+      s"from the newest checkpoint in ${checkpoints.path}, of which ${checkpoints.keep} stay")
+    s"Spark's attempts at a stage begin $from$jobs"
   }
 
   private def training(told: Description): String = {
@@ -95,7 +110,11 @@ private[bloomery] final class FitDescription(params: TrainingParams, schema: Str
     }.mkString(", ")
 
   private def rowMemory: String = {
-    val rows = WorkerMemory.rows(conf, params.get(params.dataMemory), params.getNumWorkers)
+    val rows = WorkerMemory.rows(
+      conf,
+      params.get(params.dataMemory),
+      params.getNumWorkers,
+      params.get(params.workerCpus))
     val budget = rows.fold("half of what is free on the executor, shared by its workers")(bytes => s"${mega(bytes)} MB")
     s"and for rows up to $budget, then local directories (dataMemory)"
   }

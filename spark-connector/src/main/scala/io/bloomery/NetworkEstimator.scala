@@ -2,13 +2,14 @@ package io.bloomery
 
 import io.bloomery.engine.{Description, Engine, Json}
 import io.bloomery.network.Network
-import org.apache.spark.bloomery.{TrainJob, TrainRequest, WorkerMemory}
+import org.apache.spark.bloomery.{TrainJob, TrainOutcome, TrainRequest, WorkerMemory}
 import org.apache.spark.ml.Estimator
 import org.apache.spark.ml.bloomery.ModelMetadata
 import org.apache.spark.ml.param.ParamMap
 import org.apache.spark.ml.util.{DefaultParamsWritable, MLWriter}
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.types.StructType
+import scala.jdk.CollectionConverters._
 
 /**
  * What all estimators share: one way from a DataFrame to trained weights. Each adds the params of its columns and says
@@ -18,6 +19,8 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     extends Estimator[M]
     with TrainingParams
     with DefaultParamsWritable {
+  import NetworkEstimator.MaxShown
+
   private var callbacks = Seq.empty[EpochCallback]
   private var initial = Option.empty[NetworkModel[_]]
 
@@ -44,18 +47,73 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     clear(initialModel)
   }
 
-  override def fit(dataset: Dataset[_]): M = {
-    val effective = withSessionDefaults(dataset.sparkSession)
-    effective.train(dataset).setParent(this)
+  override def fit(dataset: Dataset[_]): M = fitAll(dataset, Seq(this)).head
+
+  /**
+   * A model for each param map, in their order. Rows are read once for all that want the same of them, and trained on
+   * one param map after the other, in one stage.
+   */
+  override def fit(dataset: Dataset[_], paramMaps: Seq[ParamMap]): Seq[M] = fitAll(dataset, paramMaps.map(copy))
+
+  /** For Python, whose param maps are in copies of this. */
+  private[bloomery] def fitEach(dataset: Dataset[_], copies: java.util.List[NetworkEstimator[M]]): java.util.List[M] =
+    fitAll(dataset, copies.asScala.toSeq).asJava
+
+  private def fitAll(dataset: Dataset[_], copies: Seq[NetworkEstimator[M]]): Seq[M] = {
+    val started = System.nanoTime()
+    // What is wrong with any of them shows before the first job.
+    val fits = copies.zipWithIndex.map { case (copied, index) =>
+      val name = if (copies.length == 1) "" else s"param map ${index + 1} of ${copies.length}${differences(copied)}"
+      val effective = copied.withSessionDefaults(dataset.sparkSession)
+      try Fit(index, copied, effective, effective.request(dataset).copy(name = name))
+      catch { case error: BloomeryException if name.nonEmpty => throw error.of(name) }
+    }
+    val stages = fits.groupBy(_.sharing).values.flatMap(NetworkEstimator.inStages(_)(_.request.weightBytes))
+    val models = stages.toSeq.sortBy(_.head.index).flatMap { alike =>
+      TrainJob.run(alike.head.effective.select(dataset), alike.map(_.request)).zip(alike).map { case (outcome, fit) =>
+        val seconds = (System.nanoTime() - started) / 1e9
+        fit.index -> fit.effective.model(outcome, seconds, dataset.schema).setParent(fit.asked)
+      }
+    }
+    models.sortBy(_._1).map(_._2)
   }
 
-  private def train(dataset: Dataset[_]): M = {
-    val started = System.nanoTime()
-    val outcome = TrainJob.run(select(dataset), request(dataset))
-    val seconds = (System.nanoTime() - started) / 1e9
+  /** One of several fits; `effective` has the session's defaults, too. */
+  private case class Fit(
+      index: Int,
+      asked: NetworkEstimator[M],
+      effective: NetworkEstimator[M],
+      request: TrainRequest) {
+
+    /** Fits for which it is equal may share a stage; each that keeps files of its own has one of its own. */
+    def sharing: Any = {
+      val keepsFiles = request.checkpoints.isDefined || request.tensorboardDir.isDefined
+      (
+        request.kindOfRows,
+        request.numWorkers,
+        request.workerCpus,
+        request.forceRepartition,
+        request.slotTimeout,
+        request.maxRestarts,
+        request.dataMemory,
+        Option.when(keepsFiles)(index))
+    }
+  }
+
+  /** The params in which a copy is another, for messages. */
+  private def differences(copied: NetworkEstimator[M]): String = {
+    def shown(from: NetworkEstimator[M], param: String): String = {
+      val known = from.getParam(param)
+      from.get(known).fold("not set")(value => known.jsonEncode(value).take(MaxShown))
+    }
+    val different = params.toSeq.map(_.name).filter(param => shown(copied, param) != shown(this, param))
+    if (different.isEmpty) "" else different.map(param => s"$param: ${shown(copied, param)}").mkString(" (", ", ", ")")
+  }
+
+  private def model(outcome: TrainOutcome, seconds: Double, schema: StructType): M = {
     val summary =
       TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.timeline, outcome.input, outcome.events)
-    copyValues(newModel(TrainedNetwork(Network.fromJson($(network)), outcome.weights, summary), dataset.schema))
+    copyValues(newModel(TrainedNetwork(Network.fromJson($(network)), outcome.weights, summary), schema))
   }
 
   /**
@@ -77,12 +135,14 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     val description = Engine.describe(task)
     val checkpoints = CheckpointParams.request(this)
     val traces = TaskJson.column(this, traceDir)
-    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints, traces)
+    get(workerCpus).filter(_ < 1).foreach(cpus => throw new UserError(s"workerCpus must be at least 1: $cpus"))
+    TrainJob.check(dataset.sparkSession, $(numWorkers), checkpoints, traces, get(workerCpus))
     WorkerMemory.check(
       dataset.sparkSession.sparkContext.getConf,
       description.memoryBytes,
       get(dataMemory),
-      $(numWorkers))
+      $(numWorkers),
+      get(workerCpus))
     TrainRequest(
       task,
       description.rowBytes,
@@ -97,7 +157,12 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
       TaskJson.column(this, tensorboardDir),
       traces,
       callbacks,
-      initialWeights(dataset.sparkSession))
+      initialWeights(dataset.sparkSession),
+      kindOfRows = description.kindOfRows,
+      weightBytes = description.parameters * java.lang.Float.BYTES,
+      networkBytes = description.memoryBytes,
+      dataMemory = get(dataMemory),
+      workerCpus = get(workerCpus))
   }
 
   /** Fits on all rows of a Parquet file or folder, of any file system that Spark knows. */
@@ -155,4 +220,22 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
       .map(name => name -> Columns.boolean(schema, "validationIndicatorCol", name))
     (features ++ labels ++ weight ++ indicator).distinctBy(_._1).map(_._2)
   }
+}
+
+private[bloomery] object NetworkEstimator {
+
+  /** Of a value in a message. */
+  private val MaxShown = 60
+
+  /** Models of a stage wait on one executor for the last of them, and travel to the driver together. */
+  private val MaxWeightBytes = 256L << 20
+
+  /** Fits that may share a stage, in as many stages as their weights need. */
+  def inStages[T](alike: Seq[T])(weightBytes: T => Long): Seq[Seq[T]] =
+    alike.foldLeft(Vector.empty[Vector[T]]) { (stages, fit) =>
+      stages.lastOption match {
+        case Some(last) if (last :+ fit).map(weightBytes).sum <= MaxWeightBytes => stages.init :+ (last :+ fit)
+        case _ => stages :+ Vector(fit)
+      }
+    }
 }

@@ -92,6 +92,11 @@ trait TrainingParams
   final val numWorkers: IntParam =
     new IntParam(this, "numWorkers", "tasks that train together, each on its share of the partitions")
 
+  final val workerCpus: IntParam = new IntParam(
+    this,
+    "workerCpus",
+    "cores, and so threads, of each worker while it trains; without it spark.task.cpus")
+
   final val forceRepartition: BooleanParam = new BooleanParam(
     this,
     "forceRepartition",
@@ -138,6 +143,7 @@ trait TrainingParams
   final def getShuffleBuffer: Int = $(shuffleBuffer)
   final def getDataMemory: Long = $(dataMemory)
   final def getNumWorkers: Int = $(numWorkers)
+  final def getWorkerCpus: Int = $(workerCpus)
   final def getForceRepartition: Boolean = $(forceRepartition)
   final def getConnectTimeout: Double = $(connectTimeout)
   final def getStepTimeout: Double = $(stepTimeout)
@@ -167,6 +173,7 @@ trait TrainingParams
   def setShuffleBuffer(value: Int): this.type = set(shuffleBuffer, value)
   def setDataMemory(value: Long): this.type = set(dataMemory, value)
   def setNumWorkers(value: Int): this.type = set(numWorkers, value)
+  def setWorkerCpus(value: Int): this.type = set(workerCpus, value)
   def setForceRepartition(value: Boolean): this.type = set(forceRepartition, value)
   def setConnectTimeout(value: Double): this.type = set(connectTimeout, value)
   def setStepTimeout(value: Double): this.type = set(stepTimeout, value)

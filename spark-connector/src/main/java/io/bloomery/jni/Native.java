@@ -20,6 +20,12 @@ public final class Native {
   /** Opens the trainer of one worker and starts its threads; weights are safetensors or empty. */
   public static native long openTrainer(String task, byte[] weights);
 
+  /**
+   * Opens a trainer of the rows of one that is finished, which may be closed then. Their tasks keep
+   * rows alike: what describe calls kindOfRows is equal.
+   */
+  public static native long openTrainerOverRows(long finished, String task, byte[] weights);
+
   /** Where this worker listens; blocks until it does, and is empty for a single worker. */
   public static native byte[] trainerAddress(long trainer);
 

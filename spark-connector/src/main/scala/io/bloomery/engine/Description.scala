@@ -24,6 +24,9 @@ final case class Description(json: String) {
   /** Why all rows are loaded before the first step; nothing where training begins while they come. */
   def loadsFirst: Option[String] = Option(node.get("loadsFirst")).map(_.asText())
 
+  /** All that the rows of a worker depend on; trainings for which it is equal may share them. */
+  def kindOfRows: String = node.path("kindOfRows").asText()
+
   /** One sigmoid, which tells the probability of class 1. */
   def isBinary: Boolean = outputs.head.isBinary
 

@@ -37,6 +37,10 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
   /** After an epoch, when the trainer asks: whether it should stop. */
   def answer(stop: Boolean): Unit = Native.answerTrainer(handle, stop)
 
+  /** A further trainer of the same rows, once this one has finished; this one may be closed then. */
+  def another(task: String, weights: Array[Byte]): NativeTrainer =
+    new NativeTrainer(Native.openTrainerOverRows(handle, task, weights))
+
   def weights(): Array[Byte] = Native.trainerWeights(handle)
 
   /** Adds bytes of a checkpoint: of what all workers share, or of this worker's own. */

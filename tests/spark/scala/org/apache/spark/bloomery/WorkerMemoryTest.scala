@@ -3,7 +3,7 @@ package org.apache.spark.bloomery
 import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.bloomery.UserError
+import io.bloomery.{ResourceError, UserError}
 
 class WorkerMemoryTest extends AnyFunSuite {
   private val MiB = 1L << 20
@@ -41,5 +41,34 @@ class WorkerMemoryTest extends AnyFunSuite {
     assert(WorkerMemory.rows(conf("spark.master" -> "spark://host:7077"), None, 2).isEmpty)
     assert(WorkerMemory.rows(conf(onYarn: _*), None, 2).contains(512 * MiB))
     assert(WorkerMemory.rows(conf("spark.master" -> "local[2]"), None, 2).exists(_ > 0))
+  }
+
+  private def refusedHere(body: => Any): String = intercept[ResourceError](body).getMessage
+
+  test("workers of an executor take together no more than was free before the first came") {
+    val workers = new WorkerMemory.Reservations
+    var free = FreeMemory(1000 * MiB, "of the machine")
+    val first = workers.reserve(300 * MiB, 100 * MiB, free)
+    free = FreeMemory(650 * MiB, "of the machine") // the first has begun to take its part
+    val second = workers.reserve(600 * MiB, 0, free)
+    assert(
+      refusedHere(workers.reserve(1 * MiB, 0, free)) ==
+        "Executor has too little free memory; lower batchSize, run fewer workers on an executor with a larger" +
+        " workerCpus, or give it at least 1001 MB beside the heap: 1000 MB are free of the machine, workers of the" +
+        " executor so far 3, this one needs 1 MB for the network")
+    second.close()
+    second.close()
+    workers.reserve(100 * MiB, 0, free).close()
+    first.close()
+    assert(refusedHere(workers.reserve(700 * MiB, 0, free)).contains("650 MB are free"))
+    val rows = refusedHere(workers.reserve(10 * MiB, 700 * MiB, free))
+    assert(
+      rows.startsWith("Executor has too little free memory; lower dataMemory or batchSize, or give it at least 710 MB"))
+    assert(rows.endsWith("this one needs 10 MB for the network and 700 MB for rows (dataMemory)"))
+  }
+
+  test("where the driver has looked at the overhead, a worker does not look again") {
+    WorkerMemory.reserve(conf(onYarn: _*), 1L << 60, 1L << 60).close()
+    intercept[ResourceError](WorkerMemory.reserve(conf("spark.master" -> "local[2]"), 1L << 60, 0))
   }
 }

@@ -74,6 +74,11 @@ private[bloomery] final class FitViews(all: Seq[FitView]) extends Logging {
 }
 
 private[bloomery] object FitViews {
+
+  /** Runs several fits together. */
+  def during[T](all: Seq[FitViews])(fits: => T): T =
+    all.foldLeft(() => fits)((inner, views) => () => views.during(inner()))()
+
   val ThreadName = "bloomery-views"
 
   /** What a view that hangs may leave undone. */

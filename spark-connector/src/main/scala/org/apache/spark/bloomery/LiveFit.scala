@@ -71,8 +71,12 @@ object LiveFits {
 
   private[spark] def of(application: String): Seq[LiveFit] = fits.filter(_.application == application)
 
-  /** The newest fit of an estimator as JSON; empty when it has none. */
-  def json(uid: String): String = fits.find(_.uid == uid).fold("")(_.toJson)
+  /** The fit of an estimator that is training, or its newest, as JSON; empty when it has none. */
+  def json(uid: String): String = {
+    val ours = fits.filter(_.uid == uid)
+    // Those of several param maps wait for each other.
+    ours.find(fit => fit.isRunning && fit.state == "training").orElse(ours.headOption).fold("")(_.toJson)
+  }
 
   private[bloomery] def start(application: String, uid: String, task: String, numWorkers: Int): FitView = {
     val name = Json.parse(task, "task").path("network").path("name").asText("network")

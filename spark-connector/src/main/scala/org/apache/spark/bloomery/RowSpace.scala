@@ -1,14 +1,8 @@
 package org.apache.spark.bloomery
 
-import java.lang.management.ManagementFactory
-import java.nio.file.{Files, Path}
 import java.security.SecureRandom
 
-import scala.jdk.CollectionConverters._
-import scala.util.Try
-
 import com.fasterxml.jackson.databind.node.ObjectNode
-import com.sun.management.OperatingSystemMXBean
 import org.apache.spark.{SparkConf, SparkEnv}
 import org.apache.spark.internal.config.{
   EXECUTOR_MEMORY,
@@ -24,7 +18,7 @@ private[bloomery] object RowSpace {
 
   /** Adds what only the executor knows to the task's section "data". */
   def complete(data: ObjectNode, env: SparkEnv, workersHere: Int): Unit = {
-    if (!data.has("memory")) data.put("memory", defaultMemory(env.conf, availableBytes, workersHere))
+    if (!data.has("memory")) data.put("memory", defaultMemory(env.conf, FreeMemory.now().bytes, workersHere))
     if (env.conf.get(IO_ENCRYPTION_ENABLED)) data.put("encryptionKey", newKey())
     val folders = data.putArray("folders")
     env.blockManager.diskBlockManager.localDirs.foreach(folder => folders.add(folder.getPath))
@@ -32,7 +26,7 @@ private[bloomery] object RowSpace {
 
   /**
    * Half of what there is beside the heap, shared by the workers of an executor: of the overhead where the
-   * cluster manager ends executors that take more, else of the machine's free memory.
+   * cluster manager ends executors that take more, else of what is free.
    */
   def defaultMemory(conf: SparkConf, available: Long, workersHere: Int): Long = {
     overhead(conf).getOrElse(available) / 2 / math.max(1, workersHere)
@@ -43,10 +37,11 @@ private[bloomery] object RowSpace {
     Option.when(Seq("yarn", "k8s").exists(conf.get("spark.master", "").startsWith))(overheadMiB(conf) << 20)
 
   /** At most so many workers share an executor. */
-  def workersPerExecutor(conf: SparkConf, numWorkers: Int): Int = {
+  def workersPerExecutor(conf: SparkConf, numWorkers: Int, workerCpus: Option[Int] = None): Int = {
     // YARN and Kubernetes give an executor one core unless told otherwise, others may give it all.
     val byDefault = if (overhead(conf).isDefined) 1 else numWorkers
-    val slots = conf.getInt("spark.executor.cores", byDefault) / math.max(1, conf.getInt("spark.task.cpus", 1))
+    val cpus = workerCpus.getOrElse(conf.getInt("spark.task.cpus", 1))
+    val slots = conf.getInt("spark.executor.cores", byDefault) / math.max(1, cpus)
     math.max(1, math.min(numWorkers, slots))
   }
 
@@ -54,16 +49,6 @@ private[bloomery] object RowSpace {
     conf.get(EXECUTOR_MEMORY_OVERHEAD).getOrElse {
       math.max(MinOverheadMiB, (conf.get(EXECUTOR_MEMORY) * conf.get(EXECUTOR_MEMORY_OVERHEAD_FACTOR)).toLong)
     }
-
-  /** What Linux could give without swapping, but never more than a container has. */
-  def availableBytes: Long = {
-    val system = ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean]
-    val free = Try {
-      val lines = Files.readAllLines(Path.of("/proc/meminfo")).asScala
-      lines.collectFirst { case s"MemAvailable:$kilobytes kB" => kilobytes.trim.toLong << 10 }.get
-    }
-    math.min(free.getOrElse(system.getFreeMemorySize), system.getTotalMemorySize)
-  }
 
   private def newKey(): String = {
     val bytes = new Array[Byte](KeyBytes)

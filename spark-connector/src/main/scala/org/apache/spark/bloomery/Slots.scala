@@ -18,22 +18,25 @@ private[bloomery] object Slots {
   private val QuietMillis = 1000L
 
   /** Refuses what this configuration can never run. */
-  def check(conf: SparkConf, numWorkers: Int): Unit = {
+  def check(conf: SparkConf, numWorkers: Int, workerCpus: Option[Int] = None): Unit = {
     if (conf.getBoolean("spark.dynamicAllocation.enabled", defaultValue = false)) {
       throw new UserError(
         "Dynamic allocation cannot keep all workers running together; set" +
           " spark.dynamicAllocation.enabled=false")
     }
-    limit(conf).filter(numWorkers > _).foreach { slots =>
+    limit(conf, workerCpus).filter(numWorkers > _).foreach { slots =>
+      val (less, cpus) = workerCpus.fold(("", ""))(cpus => (" or workerCpus", s", workerCpus $cpus"))
       throw new UserError(
-        "More workers than task slots this configuration can ever give; lower numWorkers or raise" +
-          s" ${whatToRaise(conf)}: numWorkers $numWorkers, slots $slots, master ${master(conf)}")
+        s"More workers than task slots this configuration can ever give; lower numWorkers$less or raise" +
+          s" ${whatToRaise(conf)}: numWorkers $numWorkers$cpus, slots $slots, master ${master(conf)}")
     }
   }
 
+  def isLocal(conf: SparkConf): Boolean = Local.matches(master(conf))
+
   /** The most tasks that can ever run at once, where the configuration says so. */
-  def limit(conf: SparkConf): Option[Int] = {
-    val cpus = conf.getInt("spark.task.cpus", 1)
+  def limit(conf: SparkConf, workerCpus: Option[Int] = None): Option[Int] = {
+    val cpus = workerCpus.getOrElse(conf.getInt("spark.task.cpus", 1))
     def slots(cores: Int): Int = cores / cpus
     master(conf) match {
       case Local("*") => Some(slots(Runtime.getRuntime.availableProcessors()))
@@ -49,12 +52,18 @@ private[bloomery] object Slots {
   }
 
   /** Waits for the executors: a barrier job that comes before them is looked at every 15 s only. */
-  def await(context: SparkContext, numWorkers: Int, timeoutSeconds: Double, say: String => Unit): Unit = {
+  def await(
+      context: SparkContext,
+      numWorkers: Int,
+      timeoutSeconds: Double,
+      say: String => Unit,
+      profile: Option[ResourceProfile] = None): Unit = {
+    val wanted = profile.getOrElse(ResourceProfile.getOrCreateDefaultProfile(context.conf))
     val started = System.nanoTime()
     def elapsedMillis: Long = (System.nanoTime() - started) / 1000000
     @tailrec
     def wait(said: Boolean): Unit = {
-      val registered = context.maxNumConcurrentTasks(ResourceProfile.getOrCreateDefaultProfile(context.conf))
+      val registered = context.maxNumConcurrentTasks(wanted)
       if (registered < numWorkers) {
         if (elapsedMillis > timeoutSeconds * 1000) {
           throw new ResourceError(

@@ -9,7 +9,7 @@ import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.hadoop.conf.Configuration
 
-import org.apache.spark.{FutureAction, SparkEnv, SparkException}
+import org.apache.spark.{FutureAction, SparkException}
 import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.rpc.RpcEndpointRef
@@ -18,11 +18,12 @@ import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
 import io.bloomery.{Cancelled, EpochCallback, EpochRecord, InternalError, PeerLost}
-import io.bloomery.engine.{Engine, Json}
+import io.bloomery.engine.Json
 
 /**
  * What to train; `task` is the engine's JSON without rank and host, `rowBytes` a row's features, `uid` the estimator's,
- * `initialWeights` those that training begins with, as safetensors, or empty.
+ * `initialWeights` those that training begins with, as safetensors, or empty. `name` tells it from others of the same
+ * fit, for messages; those of one `kindOfRows` may share them. `networkBytes` is what a worker takes without its rows.
  */
 final case class TrainRequest(
     task: String,
@@ -38,7 +39,18 @@ final case class TrainRequest(
     tensorboardDir: Option[String] = None,
     traceDir: Option[String] = None,
     callbacks: Seq[EpochCallback] = Seq.empty,
-    initialWeights: Array[Byte] = Array.emptyByteArray)
+    initialWeights: Array[Byte] = Array.emptyByteArray,
+    name: String = "",
+    kindOfRows: String = "",
+    weightBytes: Long = 0,
+    networkBytes: Long = 0,
+    dataMemory: Option[Long] = None,
+    workerCpus: Option[Int] = None) {
+
+  /** Seconds after which a silent worker counts as lost, as the task has them. */
+  def stepTimeout: Double =
+    Json.parse(task, "task").path("worker").path("stepTimeout").asDouble(Double.PositiveInfinity)
+}
 
 /** The weights as safetensors, the epochs of each worker as JSON, what its threads did, and which way the rows came. */
 final case class TrainOutcome(
@@ -51,7 +63,7 @@ final case class TrainOutcome(
 /**
  * Runs a fit as one barrier stage of `numWorkers` tasks on the thread that called it. A shuffle to
  * one partition stands behind the stage, because Spark tries a failed barrier stage again only
- * when it is not the last one.
+ * when it is not the last one. Several trainings that read the same rows alike run in one stage, one after the other.
  */
 object TrainJob extends Logging {
 
@@ -64,65 +76,54 @@ object TrainJob extends Logging {
       session: SparkSession,
       numWorkers: Int,
       checkpoints: Option[CheckpointRequest],
-      traceDir: Option[String] = None): Unit = {
-    Slots.check(session.sparkContext.conf, numWorkers)
+      traceDir: Option[String] = None,
+      workerCpus: Option[Int] = None): Unit = {
+    Slots.check(session.sparkContext.conf, numWorkers, workerCpus)
     WorkerNetwork.encrypts(session.sparkContext.conf)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
     traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
   }
 
   /** Trains on the columns of `data`, which are the task's columns. */
-  def run(data: DataFrame, request: TrainRequest): TrainOutcome = {
+  def run(data: DataFrame, request: TrainRequest): TrainOutcome = run(data, Seq(request)).head
+
+  /** The same for several trainings whose rows, workers and waiting are alike; outcomes come in their order. */
+  def run(data: DataFrame, requests: Seq[TrainRequest]): Seq[TrainOutcome] = {
     val started = ControlChannel.micros()
-    val classicData = dealt(data, request).asInstanceOf[classic.Dataset[Row]]
-    val context = classicData.sparkSession.sparkContext
-    val views = new FitViews(viewsOf(classicData.sparkSession, request))
-    val events = new FitEvents(views.say)
-    val encrypt = WorkerNetwork.encrypts(context.conf)
+    val alike = requests.head
+    val classicData = dealt(data, alike).asInstanceOf[classic.Dataset[Row]]
+    val session = classicData.sparkSession
+    val context = session.sparkContext
+    val views = requests.map(request => new FitViews(viewsOf(session, request)))
     // An execution of its own hands the session's SQL settings to the tasks and shows in the UI.
-    views.during(SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
-      if (request.numWorkers > 1) WorkerNetwork.warnings(context.conf).foreach(events.add)
-      val input = Input.of(classicData, request.numWorkers)
+    FitViews.during(views)(SQLExecution.withNewExecutionId(classicData.queryExecution, Some("bloomery fit")) {
+      val input = Input.of(classicData, alike.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
-      val workers = workersOf(input, classicData, request)
-      val initialWeights = Option.when(request.initialWeights.nonEmpty)(context.broadcast(request.initialWeights))
-      Using.resource(new EpochCallbacks(request.callbacks)) { callbacks =>
-        Using.resource(new FitCheckpoints(request, input, hadoopConf(classicData.sparkSession), events)) {
-          checkpoints =>
-            checkpoints.prepare()
-            val board =
-              new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, stepTimeout(request))
-            def tellLoss(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))
-            val trained = Using.resource(new ExecutorWatch(context, tellLoss)) { _ =>
-              jobs(0, checkpoints, callbacks, request, events) { restart =>
-                Slots.await(context, request.numWorkers, request.slotTimeout, views.say)
-                val channel = new ControlChannel(
-                  SparkEnv.get.rpcEnv,
-                  request.numWorkers,
-                  attempt => Engine.issueCredentials(request.numWorkers, attempt, encrypt),
-                  views.report,
-                  checkpoints.board,
-                  board,
-                  Some(callbacks))
-                Using.resource(new Registered(channel)) { registered =>
-                  val spec = TrainSpec(
-                    request.task,
-                    request.numWorkers,
-                    request.connectTimeout,
-                    registered.name,
-                    checkpoints.target(restart),
-                    request.traceDir.isDefined,
-                    !callbacks.isEmpty,
-                    initialWeights)
-                  outcome(channel, board, submit(workers, spec), events, started)
-                }
-              }
-            }
-            whyEarly(trained, callbacks).foreach(events.add)
-            request.traceDir.foreach(leaveTrace(classicData.sparkSession, _, trained.timeline, events))
-            trained.copy(input = input.text, events = events.all)
+      val profile = WorkerCpus.of(context.conf, alike.workerCpus).profile
+      val workers = workersOf(input, classicData, alike)
+      profile.foreach(workers.withResources)
+      Using.Manager { use =>
+        val trainings = requests.zip(views).map { case (request, views) =>
+          use(new DriverTraining(request, input, views, context, hadoopConf(session)))
         }
-      }
+        trainings.foreach(_.checkpoints.prepare())
+        use(new ExecutorWatch(context, (executor, reason) => trainings.foreach(_.lost(executor, reason))))
+        val outcomes = jobs(0, trainings, alike.maxRestarts) { restart =>
+          Slots.await(context, alike.numWorkers, alike.slotTimeout, text => views.foreach(_.say(text)), profile)
+          Using.Manager { useNow =>
+            val registered = trainings.map(training => useNow(new Registered(training.newChannel())))
+            val specs = trainings.zip(registered).map { case (training, channel) =>
+              training.spec(channel.name, restart)
+            }
+            trained(trainings.zip(registered.map(_.channel)), submit(workers, specs), started)
+          }.get
+        }
+        trainings.zip(outcomes).map { case (training, outcome) =>
+          whyEarly(outcome, training.callbacks).foreach(training.events.add)
+          training.request.traceDir.foreach(leaveTrace(session, _, outcome.timeline, training.events))
+          outcome.copy(input = input.text, events = training.events.all)
+        }
+      }.get
     })
   }
 
@@ -156,19 +157,19 @@ object TrainJob extends Logging {
 
   /** Beyond the attempts that Spark makes at a stage, jobs as often as the user allows. */
   @tailrec
-  private def jobs(
-      restart: Int,
-      checkpoints: FitCheckpoints,
-      callbacks: EpochCallbacks,
-      request: TrainRequest,
-      events: FitEvents)(job: Int => TrainOutcome): TrainOutcome =
+  private def jobs(restart: Int, trainings: Seq[DriverTraining], maxRestarts: Int)(
+      job: Int => Seq[TrainOutcome]): Seq[TrainOutcome] =
     Try(job(restart)) match {
-      case Success(outcome) => outcome
-      case Failure(_) if callbacks.failure.isDefined => throw callbacks.failure.get
-      case Failure(lost @ (_: PeerLost | _: SparkException)) if restart < request.maxRestarts =>
-        events.add(s"Training is submitted again, restart ${restart + 1} of ${request.maxRestarts}: ${lost.getMessage}")
-        checkpoints.prepareAgain()
-        jobs(restart + 1, checkpoints, callbacks, request, events)(job)
+      case Success(outcomes) => outcomes
+      case Failure(_) if trainings.exists(_.callbacks.failure.isDefined) =>
+        throw trainings.flatMap(_.callbacks.failure).head
+      case Failure(lost @ (_: PeerLost | _: SparkException)) if restart < maxRestarts =>
+        trainings.foreach { training =>
+          training.events.add(
+            s"Training is submitted again, restart ${restart + 1} of $maxRestarts: ${lost.getMessage}")
+          training.checkpoints.prepareAgain()
+        }
+        jobs(restart + 1, trainings, maxRestarts)(job)
       case Failure(error) => throw error
     }
 
@@ -204,8 +205,8 @@ object TrainJob extends Logging {
     }
 
   /** Results travel as bytes, which no serializer has to be told of. */
-  private def submit(workers: RDD[Feed], spec: TrainSpec): FutureAction[Seq[Array[Byte]]] = {
-    val task = new TrainTask(spec)
+  private def submit(workers: RDD[Feed], specs: Seq[TrainSpec]): FutureAction[Seq[Array[Byte]]] = {
+    val task = new TrainTask(specs)
     workers
       .barrier()
       .mapPartitions(_.flatMap(rows => task.run(rows).map(Utils.serialize(_))))
@@ -213,45 +214,54 @@ object TrainJob extends Logging {
       .collectAsync()
   }
 
-  private def outcome(
-      channel: ControlChannel,
-      board: WorkerBoard,
+  private def trained(
+      trainings: Seq[(DriverTraining, ControlChannel)],
       job: FutureAction[Seq[Array[Byte]]],
-      events: FitEvents,
-      startedMicros: Long): TrainOutcome = {
+      startedMicros: Long): Seq[TrainOutcome] = {
     val results =
       try {
-        await(channel, job, events, failedAt = None, told = 0)
-          .map(Utils.deserialize[TaskResult](_, getClass.getClassLoader))
-      } catch { case error: SparkException => throw firstCause(channel, board, error) }
+        await(trainings, job, failedAt = None, told = Seq.fill(trainings.length)(0))
+          .map(Utils.deserialize[(Int, TaskResult)](_, getClass.getClassLoader))
+          .groupMap(_._1)(_._2)
+      } catch { case error: SparkException => throw firstCause(trainings, error) }
+    trainings.indices.map { index =>
+      outcome(results.getOrElse(index, Seq.empty), startedMicros).getOrElse {
+        throw firstCause(trainings, new InternalError("Training ended without a result"))
+      }
+    }
+  }
+
+  /** Nothing when a worker did not come to the end. */
+  private def outcome(results: Seq[TaskResult], startedMicros: Long): Option[TrainOutcome] = {
     val weights = results.collect { case piece: TaskResult.Weights => piece }.sortBy(_.index)
     val traces = results.collect { case TaskResult.Trained(rank, _, trace) => rank -> trace }
     val histories = results.collect { case TaskResult.Trained(rank, history, _) => rank -> history }.sortBy(_._1)
-    histories.headOption match {
-      case Some((0, _)) if !results.exists(_.isInstanceOf[TaskResult.Broken]) =>
-        TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), new Timeline(startedMicros, traces))
-      case _ => throw firstCause(channel, board, new InternalError("Training ended without a result"))
+    Option.when(histories.headOption.exists(_._1 == 0) && !results.exists(_.endsTask)) {
+      TrainOutcome(Array.concat(weights.map(_.bytes): _*), histories.map(_._2), new Timeline(startedMicros, traces))
     }
   }
 
   /** What happened first, rather than what the job ended with. */
-  private def firstCause(channel: ControlChannel, board: WorkerBoard, ended: Throwable): Throwable =
-    (ended, channel.firstFailure, channel.firstLoss.map(_.message).orElse(executorLoss(board, ended))) match {
-      case (_, Some(failed), _) => failed.failure.toThrowable
+  private def firstCause(trainings: Seq[(DriverTraining, ControlChannel)], ended: Throwable): Throwable = {
+    val failed = trainings.flatMap { case (training, channel) => channel.firstFailure.map(training -> _) }.headOption
+    val lost = trainings.flatMap { case (_, channel) => channel.firstLoss.map(_.message) }.lastOption
+      .orElse(trainings.flatMap { case (training, _) => executorLoss(training.board, ended) }.headOption)
+    (ended, failed, lost) match {
+      case (_, Some((training, failed)), _) => training.named(failed.failure.toThrowable)
       case (error: SparkException, _, _) if isCancellation(error) =>
         new Cancelled(s"The fit was cancelled: ${error.getMessage}").initCause(error)
       case (_, _, Some(lost)) => new PeerLost(lost).initCause(ended)
       case _ => ended
     }
+  }
 
   /** Ends the job itself when a worker failed and another is held up in the user's own code. */
   @tailrec
   private def await(
-      channel: ControlChannel,
+      trainings: Seq[(DriverTraining, ControlChannel)],
       job: FutureAction[Seq[Array[Byte]]],
-      events: FitEvents,
       failedAt: Option[Deadline],
-      told: Int): Seq[Array[Byte]] = {
+      told: Seq[Int]): Seq[Array[Byte]] = {
     val done =
       try {
         Await.ready(job, PollInterval)
@@ -265,18 +275,19 @@ object TrainJob extends Logging {
     if (done) Await.result(job, Duration.Zero)
     else {
       if (failedAt.exists(_.isOverdue())) job.cancel()
-      val losses = channel.losses
-      losses.drop(told).foreach(lost => events.add(s"A worker was lost, Spark tries again: ${lost.message}"))
-      await(channel, job, events, failedAt.orElse(channel.firstFailure.map(_ => EndGrace.fromNow)), losses.size)
+      val known = trainings.zip(told).map { case ((training, channel), told) =>
+        val losses = channel.losses
+        losses.drop(told).foreach(lost => training.events.add(s"A worker was lost, Spark tries again: ${lost.message}"))
+        losses.size
+      }
+      val failed = trainings.exists { case (_, channel) => channel.firstFailure.isDefined }
+      await(trainings, job, failedAt.orElse(Option.when(failed)(EndGrace.fromNow)), known)
     }
   }
 
   /** Often Spark ends the others before they can tell that they lost a peer. */
   private def executorLoss(board: WorkerBoard, ended: Throwable): Option[String] =
     board.lastExecutorLoss.filter(_ => String.valueOf(ended.getMessage).contains("ExecutorLostFailure"))
-
-  private def stepTimeout(request: TrainRequest): Double =
-    Json.parse(request.task, "task").path("worker").path("stepTimeout").asDouble(Double.PositiveInfinity)
 
   private def hadoopConf(session: SparkSession): Configuration =
     session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
@@ -292,7 +303,7 @@ object TrainJob extends Logging {
     }
 
   /** The control channel while it is known to Spark's RpcEnv. */
-  private final class Registered(channel: ControlChannel) extends AutoCloseable {
+  private final class Registered(val channel: ControlChannel) extends AutoCloseable {
     val name: String = s"bloomery-${UUID.randomUUID()}"
     private val reference: RpcEndpointRef = channel.rpcEnv.setupEndpoint(name, channel)
 

@@ -1,5 +1,6 @@
 package org.apache.spark.bloomery
 
+import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.util.Using
 
@@ -10,7 +11,7 @@ import org.apache.spark.internal.Logging
 import io.bloomery.{BloomeryException, PeerLost}
 import io.bloomery.engine.{Json, NativeTrainer}
 
-/** What every worker of a fit needs to know; `task` is the engine's JSON without rank and host. */
+/** What every worker needs to know of a training; `task` is the engine's JSON without rank and host. */
 private[bloomery] final case class TrainSpec(
     task: String,
     numWorkers: Int,
@@ -19,30 +20,74 @@ private[bloomery] final case class TrainSpec(
     checkpoints: Option[CheckpointTarget],
     traced: Boolean,
     asksAfterEpoch: Boolean,
-    initialWeights: Option[Broadcast[Array[Byte]]])
+    initialWeights: Option[Broadcast[Array[Byte]]],
+    networkBytes: Long,
+    dataMemory: Option[Long],
+    workerCpus: WorkerCpus)
 
 /**
- * The life of one worker on its task thread: open, meet the others, feed rows, watch until the
- * end. Only what Spark has to handle leaves as an exception; everything else is a result.
+ * The life of one worker on its task thread, over all trainings of a job: rows are fed to the first, and those behind
+ * it take them over. Ends with the first training that fails.
  */
-private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable with Logging {
+private[bloomery] final class TrainTask(trainings: Seq[TrainSpec]) extends Serializable {
 
-  def run(rows: Feed): Iterator[TaskResult] = {
+  /** Each result with the number of its training. */
+  def run(rows: Feed): Iterator[(Int, TaskResult)] =
+    Using.resource(new LastTrainer) { last =>
+      @tailrec
+      def from(index: Int, results: Vector[(Int, TaskResult)]): Vector[(Int, TaskResult)] =
+        if (index == trainings.length || results.lastOption.exists(_._2.endsTask)) results
+        else from(index + 1, results ++ new WorkerTraining(trainings(index)).run(rows, last).map(index -> _))
+      from(0, Vector.empty).iterator
+    }
+}
+
+/** The trainer that was opened last, with the rows that were fed to the first one. */
+private[bloomery] final class LastTrainer extends AutoCloseable {
+  private var trainer = Option.empty[NativeTrainer]
+
+  def isEmpty: Boolean = trainer.isEmpty
+
+  /** The next one, and whether rows are to be fed to it. */
+  def next(task: String, weights: Array[Byte]): (NativeTrainer, Boolean) = {
+    val before = trainer
+    val opened = before.fold(NativeTrainer.open(task, weights))(_.another(task, weights))
+    trainer = Some(opened)
+    before.foreach(_.close())
+    (opened, before.isEmpty)
+  }
+
+  override def close(): Unit = trainer.foreach(_.close())
+}
+
+/**
+ * One training of a worker: open, meet the others, feed rows, watch until the end. Only what Spark has to handle leaves
+ * as an exception; everything else is a result.
+ */
+private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
+
+  def run(rows: Feed, last: LastTrainer): Seq[TaskResult] = {
     val context = BarrierTaskContext.get()
     val rank = context.partitionId()
     val client = ControlClient.connect(spec.channel, context.stageAttemptNumber(), rank)
     try {
       val env = SparkEnv.get
       client.arrive(env.blockManager.blockManagerId.host, env.executorId)
-      train(context, client, rows)
+      // Peers of a trainer that failed see it go.
+      try train(context, client, rows, last)
+      catch {
+        case error: Throwable =>
+          last.close()
+          throw error
+      }
     } catch {
       case error: Throwable if context.isInterrupted() =>
         context.killTaskIfInterrupted()
         throw error
-      case stopped: StoppedByPeer => Iterator(TaskResult.Stopped(rank, stopped.rank))
+      case stopped: StoppedByPeer => Seq(TaskResult.Stopped(rank, stopped.rank))
       case lost: PeerLost =>
         client.failedPeer() match {
-          case Some(by) => Iterator(TaskResult.Stopped(rank, by))
+          case Some(by) => Seq(TaskResult.Stopped(rank, by))
           case None => throw client.lose(lost)
         }
       case error: BloomeryException => broken(client, rank, error)
@@ -51,7 +96,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
     }
   }
 
-  private def broken(client: ControlClient, rank: Int, error: Throwable): Iterator[TaskResult] = {
+  private def broken(client: ControlClient, rank: Int, error: Throwable): Seq[TaskResult] = {
     // Ours says all in its message, and the driver throws it: no stack needed here.
     error match {
       case ours: BloomeryException => logWarning(s"Worker $rank stops: ${ours.getMessage}")
@@ -59,39 +104,52 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
     }
     val failure = Failure(error)
     client.fail(failure)
-    Iterator(TaskResult.Broken(rank, failure))
+    Seq(TaskResult.Broken(rank, failure))
   }
 
   private def train(
       context: BarrierTaskContext,
       client: ControlClient,
-      rows: Feed): Iterator[TaskResult] = {
+      rows: Feed,
+      last: LastTrainer): Seq[TaskResult] = {
+    // Rows that are there already are part of what is taken.
+    val rowBytes = if (last.isEmpty) spec.dataMemory.getOrElse(0L) else 0L
+    Using.resource(WorkerMemory.reserve(SparkEnv.get.conf, spec.networkBytes, rowBytes)) { _ =>
+      trainIn(context, client, rows, last)
+    }
+  }
+
+  private def trainIn(
+      context: BarrierTaskContext,
+      client: ControlClient,
+      rows: Feed,
+      last: LastTrainer): Seq[TaskResult] = {
     val rank = context.partitionId()
-    Using.resource(NativeTrainer.open(workerTask(context), spec.initialWeights.fold(Array.emptyByteArray)(_.value))) {
-      trainer =>
-        Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
-          Using.resource(checkpoints(context, trainer)) { checkpoints =>
-            checkpoints.restore()
-            val meeting = client.meet(
-              trainer.address(),
-              spec.connectTimeout.seconds,
-              () => context.killTaskIfInterrupted())
-            // Who was refused, whether or not all others came.
-            try trainer.connect(meeting.addresses, meeting.credentials)
-            finally trainer.takeLog().foreach(line => logWarning(line))
-            val reporter = new Reporter(trainer, client, WorkerNetwork.host(SparkEnv.get), spec.traced)
-            rows.into(trainer, context, reporter)
-            trainer.finishIngest()
-            while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
-            while (!checkpoints.isDone) {
-              context.killTaskIfInterrupted()
-              reporter.pollIfDue()
-              Thread.sleep(TrainTask.WriteMillis)
-            }
-            val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
-            Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace())) ++ weights
-          }
+    val (trainer, feeds) = last.next(workerTask(context), spec.initialWeights.fold(Array.emptyByteArray)(_.value))
+    Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
+      Using.resource(checkpoints(context, trainer)) { checkpoints =>
+        checkpoints.restore()
+        val meeting = client.meet(
+          trainer.address(),
+          spec.connectTimeout.seconds,
+          () => context.killTaskIfInterrupted())
+        // Who was refused, whether or not all others came.
+        try trainer.connect(meeting.addresses, meeting.credentials)
+        finally trainer.takeLog().foreach(line => logWarning(line))
+        val reporter = new Reporter(trainer, client, WorkerNetwork.host(SparkEnv.get), spec.traced)
+        if (feeds) {
+          rows.into(trainer, context, reporter)
+          trainer.finishIngest()
         }
+        while (!reporter.poll(TrainTask.PollMillis)) context.killTaskIfInterrupted()
+        while (!checkpoints.isDone) {
+          context.killTaskIfInterrupted()
+          reporter.pollIfDue()
+          Thread.sleep(TrainTask.WriteMillis)
+        }
+        val weights = if (rank == 0) TaskResult.pieces(trainer.weights()).toSeq else Seq.empty
+        TaskResult.Trained(rank, reporter.history, reporter.trace()) +: weights
+      }
     }
   }
 
@@ -114,11 +172,12 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
     task
       .withObject("/worker")
       .put("rank", context.partitionId())
-      .put("threads", context.cpus())
+      .put("threads", spec.workerCpus.threads.getOrElse(context.cpus()))
       .put("host", WorkerNetwork.host(SparkEnv.get))
       .put("asksAfterEpoch", spec.asksAfterEpoch)
     val env = SparkEnv.get
-    RowSpace.complete(task.withObject("/data"), env, RowSpace.workersPerExecutor(env.conf, spec.numWorkers))
+    val workersHere = RowSpace.workersPerExecutor(env.conf, spec.numWorkers, Some(spec.workerCpus.number))
+    RowSpace.complete(task.withObject("/data"), env, workersHere)
     task.toString
   }
 }
@@ -127,5 +186,5 @@ private[bloomery] object TrainTask {
   val PollMillis = 500L
 
   /** Between two looks whether the last checkpoint is written. */
-  private val WriteMillis = 20L
+  val WriteMillis = 20L
 }

@@ -1,0 +1,72 @@
+package org.apache.spark.bloomery
+
+import org.apache.hadoop.conf.Configuration
+
+import org.apache.spark.{SparkContext, SparkEnv}
+
+import io.bloomery.BloomeryException
+import io.bloomery.engine.Engine
+
+/**
+ * One training of a job as the driver has it, over all jobs that it takes: what it tells the user, who is asked after
+ * its epochs, and what is saved of it.
+ */
+private[bloomery] final class DriverTraining(
+    val request: TrainRequest,
+    input: Input,
+    views: FitViews,
+    context: SparkContext,
+    configuration: Configuration)
+    extends AutoCloseable {
+  val events = new FitEvents(views.say)
+  val callbacks = new EpochCallbacks(request.callbacks)
+  val checkpoints = new FitCheckpoints(request, input, configuration, events)
+  val board =
+    new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, request.stepTimeout)
+
+  private val encrypt = WorkerNetwork.encrypts(context.conf)
+  private val task = KnownRows.addTo(request.task, input)
+  private lazy val initialWeights =
+    Option.when(request.initialWeights.nonEmpty)(context.broadcast(request.initialWeights))
+
+  if (request.numWorkers > 1) WorkerNetwork.warnings(context.conf).foreach(events.add)
+
+  /** Where the workers of one job meet and report. */
+  def newChannel(): ControlChannel =
+    new ControlChannel(
+      SparkEnv.get.rpcEnv,
+      request.numWorkers,
+      attempt => Engine.issueCredentials(request.numWorkers, attempt, encrypt),
+      views.report,
+      checkpoints.board,
+      board,
+      Some(callbacks))
+
+  def spec(channel: String, restart: Int): TrainSpec =
+    TrainSpec(
+      task,
+      request.numWorkers,
+      request.connectTimeout,
+      channel,
+      checkpoints.target(restart),
+      request.traceDir.isDefined,
+      !callbacks.isEmpty,
+      initialWeights,
+      request.networkBytes,
+      request.dataMemory,
+      WorkerCpus.of(context.conf, request.workerCpus))
+
+  /** Spark gave up an executor. */
+  def lost(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))
+
+  /** A failure with the training that it is of, where there are several; what is not ours stays as it is. */
+  def named(failure: Throwable): Throwable = failure match {
+    case ours: BloomeryException if request.name.nonEmpty => ours.of(request.name)
+    case other => other
+  }
+
+  override def close(): Unit = {
+    checkpoints.close()
+    callbacks.close()
+  }
+}

@@ -67,6 +67,7 @@ object TrainJob extends Logging {
       traceDir: Option[String] = None): Unit = {
     Slots.check(session.sparkContext.conf, numWorkers)
     WorkerNetwork.encrypts(session.sparkContext.conf)
+    LocalFolders.checkDriver(SparkEnv.get)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
     traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
   }
@@ -241,10 +242,11 @@ object TrainJob extends Logging {
       case (error: SparkException, _, _) if isCancellation(error) =>
         new Cancelled(s"The fit was cancelled: ${error.getMessage}").initCause(error)
       case (_, _, Some(lost)) => new PeerLost(lost).initCause(ended)
+      case (error: SparkException, _, _) => LocalFolders.inWords(error, SparkEnv.get).getOrElse(error)
       case _ => ended
     }
 
-  /** Ends the job itself when a worker failed and another is held up in the user's own code. */
+  /** Ends the job itself when a worker failed and another is held up in the user's own code, or Spark tries again. */
   @tailrec
   private def await(
       channel: ControlChannel,
@@ -264,7 +266,7 @@ object TrainJob extends Logging {
       }
     if (done) Await.result(job, Duration.Zero)
     else {
-      if (failedAt.exists(_.isOverdue())) job.cancel()
+      if (channel.isTriedInVain || failedAt.exists(_.isOverdue())) job.cancel()
       val losses = channel.losses
       losses.drop(told).foreach(lost => events.add(s"A worker was lost, Spark tries again: ${lost.message}"))
       await(channel, job, events, failedAt.orElse(channel.firstFailure.map(_ => EndGrace.fromNow)), losses.size)

@@ -7,7 +7,7 @@ import org.apache.spark.{BarrierTaskContext, SparkEnv}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.internal.Logging
 
-import io.bloomery.{BloomeryException, PeerLost}
+import io.bloomery.{BloomeryException, PeerLost, ResourceError}
 import io.bloomery.engine.{Json, NativeTrainer}
 
 /** What every worker of a fit needs to know; `task` is the engine's JSON without rank and host. */
@@ -31,8 +31,8 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
     val context = BarrierTaskContext.get()
     val rank = context.partitionId()
     val client = ControlClient.connect(spec.channel, context.stageAttemptNumber(), rank)
+    val env = SparkEnv.get
     try {
-      val env = SparkEnv.get
       client.arrive(env.blockManager.blockManagerId.host, env.executorId)
       train(context, client, rows)
     } catch {
@@ -45,6 +45,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
           case Some(by) => Iterator(TaskResult.Stopped(rank, by))
           case None => throw client.lose(lost)
         }
+      case error: ResourceError => broken(client, rank, LocalFolders.whyUnwritable(env, rank).getOrElse(error))
       case error: BloomeryException => broken(client, rank, error)
       case error: Throwable if Failure.belongsToSpark(error) => throw error
       case error: Throwable => broken(client, rank, error)
@@ -67,6 +68,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
       client: ControlClient,
       rows: Feed): Iterator[TaskResult] = {
     val rank = context.partitionId()
+    LocalFolders.checkWorker(SparkEnv.get, rank)
     Using.resource(NativeTrainer.open(workerTask(context), spec.initialWeights.fold(Array.emptyByteArray)(_.value))) {
       trainer =>
         Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
@@ -88,6 +90,7 @@ private[bloomery] final class TrainTask(spec: TrainSpec) extends Serializable wi
               reporter.pollIfDue()
               Thread.sleep(TrainTask.WriteMillis)
             }
+            LocalFolders.checkWorker(SparkEnv.get, rank)
             val weights = if (rank == 0) TaskResult.pieces(trainer.weights()) else Iterator.empty
             Iterator(TaskResult.Trained(rank, reporter.history, reporter.trace())) ++ weights
           }

@@ -74,7 +74,7 @@ class SpillSpace {
   std::unique_ptr<Cipher> cipher_;
   std::vector<std::byte> encrypted_;  // a piece on its way to disk
   ChunkPieces pieces_;
-  size_t bytesHeld_ = 0;              // chunks of the stores and read buffers
+  size_t bytesHeld_ = 0;  // chunks of the stores and read buffers
   bool spills_ = false;
 
   mutable std::mutex buffersMutex_;

@@ -140,10 +140,11 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_ingest(JNIEnv* env, jclass, j
   guard(env, [&] { trainers.get(trainer)->ingest(pointer(arrowArray), partition, firstRow); });
 }
 
-JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openScan(JNIEnv* env, jclass, jlong fileColumns,
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openScan(JNIEnv* env, jclass, jlong trainer, jlong fileColumns,
                                                              jlong constantColumns, jint threads) {
   return guard(env, [&] {
-    return scans.add(std::make_shared<ParquetScan>(pointer(fileColumns), pointer(constantColumns), threads));
+    return scans.add(
+        bloomery::train::openScan(*trainers.get(trainer), pointer(fileColumns), pointer(constantColumns), threads));
   });
 }
 

@@ -1,8 +1,26 @@
 #include "train/ScanFeed.h"
 
+#include <algorithm>
+
 #include "base/Error.h"
 
 namespace bloomery::train {
+
+namespace {
+
+constexpr int64_t kPartForReading = 8;
+constexpr int64_t kMinReadBytes = 8 << 20, kMaxReadBytes = 128 << 20;
+
+}  // namespace
+
+std::shared_ptr<data::ParquetScan> openScan(const Trainer& trainer, void* fileColumns, void* constantColumns,
+                                            int numThreads) {
+  int64_t readBytes = kMaxReadBytes;
+  if (std::optional<int64_t> memory = trainer.dataMemory(); memory && numThreads > 0) {
+    readBytes = std::clamp(*memory / kPartForReading / numThreads, kMinReadBytes, kMaxReadBytes);
+  }
+  return std::make_shared<data::ParquetScan>(fileColumns, constantColumns, numThreads, readBytes);
+}
 
 int64_t feed(Trainer& trainer, data::ParquetScan& scan, std::chrono::milliseconds wait) {
   void* batch = scan.next(wait);

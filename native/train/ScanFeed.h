@@ -4,11 +4,17 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 
 #include "data/arrow/ParquetScan.h"
 #include "train/Trainer.h"
 
 namespace bloomery::train {
+
+// A scan for the trainer's rows, with the arguments of a ParquetScan. It reads in memory beside that for rows: an
+// eighth of the latter, shared by its threads, but never less than 8 MiB for each, nor more than 128 MiB.
+std::shared_ptr<data::ParquetScan> openScan(const Trainer& trainer, void* fileColumns, void* constantColumns,
+                                            int numThreads);
 
 // The number of rows that the trainer got: of one batch, 0 when none came in this time or the scan has ended.
 int64_t feed(Trainer& trainer, data::ParquetScan& scan, std::chrono::milliseconds wait);

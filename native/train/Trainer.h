@@ -45,6 +45,8 @@ class Trainer {
   // The same with a communicator that is connected already, and steps of the caller's choice: for tests and tools.
   void start(std::unique_ptr<comm::Communicator> communicator, StepRowsOfEpoch stepRows);
 
+  // Bytes that rows take at most; nothing: as many as there are.
+  std::optional<int64_t> dataMemory() const { return task_.rows.memory; }
   void ingestSchema(void* arrowSchema);
   void ingest(void* arrowArray, int partition, int64_t firstRow);
   void finishIngest();

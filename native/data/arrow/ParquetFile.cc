@@ -21,31 +21,35 @@ namespace {
 // A batch of about this size keeps reading quick and memory small, whatever a row weighs.
 constexpr int64_t kBatchBytes = 4 << 20;
 constexpr int64_t kMaxBatchRows = 1 << 16;
+// A batch has at most so many times the rows of the one before.
+constexpr int64_t kBatchGrowth = 8;
 
 // Column chunks this close to each other are read as one, up to this size: a read may go to another machine.
 constexpr arrow::io::CacheOptions kCoalescing{/*hole_size_limit=*/64 << 10, /*range_size_limit=*/16 << 20,
                                               /*lazy=*/true};
 
-// What is held of each column chunk of a file of this machine, where a read costs little.
-constexpr int64_t kPieceBytes = 1 << 20;
+// Of a file of this machine, where a read costs little.
+constexpr int64_t kLocalReadBytes = 4 << 20;
+// A piece of a column chunk is never smaller, however many columns there are: each costs a read.
+constexpr int64_t kMinPieceBytes = 64 << 10;
 
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-parquet::ReaderProperties readerProperties(ReadSize size) {
+parquet::ReaderProperties readerProperties(int64_t pieceBytes) {
   parquet::ReaderProperties properties(recyclingPool());
   properties.set_page_checksum_verification(true);
-  if (size == ReadSize::kPieces) {
+  if (pieceBytes > 0) {
     properties.enable_buffered_stream();
-    properties.set_buffer_size(kPieceBytes);
+    properties.set_buffer_size(pieceBytes);
   }
   return properties;
 }
 
 // Ranges are read when the first of their columns is needed, and by the thread that needs it.
-parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& schema, ReadSize size,
+parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& schema, int64_t pieceBytes,
                                                const std::vector<std::string>& encodedTexts) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
-  properties.set_pre_buffer(size == ReadSize::kChunks);
+  properties.set_pre_buffer(pieceBytes == 0);
   properties.set_cache_options(kCoalescing);
   properties.set_io_context(arrow::io::IOContext(recyclingPool()));
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
@@ -56,7 +60,39 @@ parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& 
   return properties;
 }
 
+// Bytes that a value takes in memory, or 0 where they differ.
+int widthOf(const parquet::ColumnDescriptor& leaf) {
+  switch (leaf.physical_type()) {
+    case parquet::Type::BOOLEAN:
+      return 1;
+    case parquet::Type::INT32:
+    case parquet::Type::FLOAT:
+      return 4;
+    case parquet::Type::INT64:
+    case parquet::Type::INT96:  // becomes a timestamp
+    case parquet::Type::DOUBLE:
+      return 8;
+    case parquet::Type::FIXED_LEN_BYTE_ARRAY:
+      return leaf.type_length();
+    default:
+      return 0;
+  }
+}
+
+int64_t bytesOf(const arrow::ArrayData& data) {
+  int64_t bytes = 0;
+  for (const auto& buffer : data.buffers) bytes += buffer == nullptr ? 0 : buffer->size();
+  for (const auto& child : data.child_data) bytes += bytesOf(*child);
+  return bytes;
+}
+
 }  // namespace
+
+int64_t bytesOf(const arrow::RecordBatch& batch) {
+  int64_t bytes = 0;
+  for (const auto& column : batch.column_data()) bytes += bytesOf(*column);
+  return bytes;
+}
 
 // Whatever comes out of the Parquet library becomes an error of ours that names the file.
 template <typename Read>
@@ -81,23 +117,32 @@ auto ParquetFile::guarded(Read read) const -> decltype(read().ValueUnsafe()) {
 }
 
 ParquetFile ParquetFile::open(const std::string& path) {
-  return ParquetFile(std::make_shared<LocalFile>(path), ReadSize::kPieces);
+  return ParquetFile(std::make_shared<LocalFile>(path), kLocalReadBytes);
 }
 
-ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, ReadSize size,
-                         const std::vector<std::string>& encodedTexts)
-    : name_(source->name()), source_(std::make_shared<SourceFile>(std::move(source))) {
-  reader_ = guarded([&]() -> arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> {
-    auto file = parquet::ParquetFileReader::Open(source_, readerProperties(size));
-    auto properties = arrowProperties(*file->metadata()->schema(), size, encodedTexts);
-    return parquet::arrow::FileReader::Make(recyclingPool(), std::move(file), properties);
-  });
+ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, int64_t readBytes, std::vector<std::string> encodedTexts)
+    : name_(source->name()),
+      source_(std::make_shared<SourceFile>(std::move(source))),
+      readBytes_(readBytes),
+      encodedTexts_(std::move(encodedTexts)) {
+  makeReader(0);
   schema_ = guarded([&]() -> arrow::Result<std::shared_ptr<arrow::Schema>> {
     std::shared_ptr<arrow::Schema> schema;
     ARROW_RETURN_NOT_OK(reader_->GetSchema(&schema));
     return schema;
   });
-  numRows_ = reader_->parquet_reader()->metadata()->num_rows();
+  numRows_ = metadata_->num_rows();
+}
+
+// The footer is read the first time only.
+void ParquetFile::makeReader(int64_t pieceBytes) {
+  reader_ = guarded([&]() -> arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> {
+    auto file = parquet::ParquetFileReader::Open(source_, readerProperties(pieceBytes), metadata_);
+    metadata_ = file->metadata();
+    auto properties = arrowProperties(*metadata_->schema(), pieceBytes, encodedTexts_);
+    return parquet::arrow::FileReader::Make(recyclingPool(), std::move(file), properties);
+  });
+  pieceBytes_ = pieceBytes;
 }
 
 std::vector<std::shared_ptr<arrow::Field>> ParquetFile::fields(const std::vector<std::string>& columns) const {
@@ -114,7 +159,7 @@ std::vector<std::shared_ptr<arrow::Field>> ParquetFile::fields(const std::vector
 
 // Parquet counts the leaves of nested columns one by one.
 std::vector<int> ParquetFile::leavesOf(const std::vector<std::string>& columns) const {
-  const parquet::SchemaDescriptor& schema = *reader_->parquet_reader()->metadata()->schema();
+  const parquet::SchemaDescriptor& schema = *metadata_->schema();
   std::vector<int> leaves;
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
     if (std::ranges::find(columns, schema.GetColumnRoot(leaf)->name()) != columns.end()) leaves.push_back(leaf);
@@ -123,18 +168,49 @@ std::vector<int> ParquetFile::leavesOf(const std::vector<std::string>& columns) 
 }
 
 int64_t ParquetFile::firstRowOf(int rowGroup) const {
-  const parquet::FileMetaData& metadata = *reader_->parquet_reader()->metadata();
   int64_t first = 0;
-  for (int group = 0; group < rowGroup; ++group) first += metadata.RowGroup(group)->num_rows();
+  for (int group = 0; group < rowGroup; ++group) first += metadata_->RowGroup(group)->num_rows();
   return first;
 }
 
-int64_t ParquetFile::rowsOfBatch(const std::vector<int>& leaves, int rowGroup) const {
-  auto group = reader_->parquet_reader()->metadata()->RowGroup(rowGroup);
-  int64_t bytes = 0;
-  for (int leaf : leaves) bytes += group->ColumnChunk(leaf)->total_uncompressed_size();
-  int64_t rowBytes = std::max<int64_t>(bytes / std::max<int64_t>(group->num_rows(), 1), 1);
-  return std::clamp<int64_t>(kBatchBytes / rowBytes, 1, kMaxBatchRows);
+// 0 where all chunks together may be held; else short ones whole, and as much of each of the others as is left.
+int64_t ParquetFile::pieceBytes(const std::vector<int>& leaves, int rowGroup) const {
+  auto group = metadata_->RowGroup(rowGroup);
+  std::vector<int64_t> chunks;
+  for (int leaf : leaves) chunks.push_back(std::max<int64_t>(group->ColumnChunk(leaf)->total_compressed_size(), 0));
+  std::ranges::sort(chunks);
+  int64_t left = readBytes_;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    int64_t share = left / static_cast<int64_t>(chunks.size() - i);
+    if (chunks[i] > share) return std::max(share, kMinPieceBytes);
+    left -= chunks[i];
+  }
+  return 0;
+}
+
+// As the footer tells of the size of a row; where values of any length lie in a dictionary, none is larger than that.
+// So the first rows of such columns may be few, and the next batch is made by them.
+int64_t ParquetFile::firstBatchRows(const std::vector<int>& leaves, int rowGroup) const {
+  auto group = metadata_->RowGroup(rowGroup);
+  double bytes = 0;  // a damaged footer may tell any number
+  for (int leaf : leaves) {
+    auto chunk = group->ColumnChunk(leaf);
+    double inFile = static_cast<double>(chunk->total_uncompressed_size());
+    double width = widthOf(*metadata_->schema()->Column(leaf));
+    if (width == 0 && chunk->has_dictionary_page()) width = inFile;
+    bytes += std::max(inFile, static_cast<double>(chunk->num_values()) * width);
+  }
+  double rowBytes = bytes / static_cast<double>(std::max<int64_t>(group->num_rows(), 1));
+  double rows = static_cast<double>(kBatchBytes) / std::max(rowBytes, 1.0);
+  return static_cast<int64_t>(std::clamp(rows, 1.0, static_cast<double>(kMaxBatchRows)));
+}
+
+// From what the last rows took.
+void ParquetFile::settleBatchRows(const arrow::RecordBatch& last) {
+  int64_t rows = std::max<int64_t>(last.num_rows(), 1);
+  int64_t rowBytes = std::max<int64_t>(bytesOf(last) / rows, 1);
+  int64_t most = std::min(kBatchGrowth * rows, kMaxBatchRows);
+  reader_->set_batch_size(std::clamp<int64_t>(kBatchBytes / rowBytes, 1, most));
 }
 
 void ParquetFile::start(const std::vector<std::string>& columns) {
@@ -156,9 +232,11 @@ void ParquetFile::start(const std::vector<std::string>& columns, int rowGroup) {
 
 // One group at a time: what was read of the one before is let go.
 void ParquetFile::open(int rowGroup) {
+  std::vector<int> leaves = leavesOf(columns_);
+  int64_t piece = guarded([&]() -> arrow::Result<int64_t> { return pieceBytes(leaves, rowGroup); });
+  if (piece != pieceBytes_) makeReader(piece);
   batches_ = guarded([&]() -> arrow::Result<std::unique_ptr<arrow::RecordBatchReader>> {
-    std::vector<int> leaves = leavesOf(columns_);
-    reader_->set_batch_size(rowsOfBatch(leaves, rowGroup));
+    reader_->set_batch_size(firstBatchRows(leaves, rowGroup));
     return reader_->GetRecordBatchReader({rowGroup}, leaves);
   });
 }
@@ -172,6 +250,7 @@ std::shared_ptr<arrow::RecordBatch> ParquetFile::next() {
     if (batch == nullptr) batches_.reset();
   }
   if (batch == nullptr) return nullptr;
+  settleBatchRows(*batch);
   std::vector<std::shared_ptr<arrow::Array>> arrays;
   for (const std::string& column : columns_) arrays.push_back(batch->GetColumnByName(column));
   return arrow::RecordBatch::Make(arrow::schema(fields(columns_)), batch->num_rows(), std::move(arrays));

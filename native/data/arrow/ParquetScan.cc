@@ -25,8 +25,8 @@ namespace bloomery::data {
 
 namespace {
 
-// What is decoded and waits is bounded: so many batches of each row group, and so many groups for each thread.
-constexpr size_t kBatchesAhead = 2;
+// What is decoded and waits is bounded: so many bytes of each row group, and so many groups for each thread.
+constexpr int64_t kBytesAhead = 8 << 20;
 constexpr size_t kGroupsAhead = 2;
 
 struct File {
@@ -39,6 +39,7 @@ struct File {
 struct Decoded {
   std::shared_ptr<arrow::RecordBatch> batch;
   int64_t firstRow = 0;
+  int64_t bytes = 0;
 };
 
 // A row group: the unit that one thread decodes.
@@ -47,6 +48,7 @@ struct Piece {
   int rowGroup = 0;
   bool isLast = false;  // of its file
   std::deque<Decoded> ready;
+  int64_t readyBytes = 0;
   bool done = false;
   std::exception_ptr failure;
 };
@@ -82,6 +84,7 @@ struct ParquetScan::State {
   std::vector<std::string> encodedTexts;  // of these
   std::shared_ptr<arrow::Schema> schema;  // those, and the constants behind them
   std::shared_ptr<arrow::Schema> constantSchema;
+  int64_t readBytes = 0;  // by each thread
 
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -100,8 +103,10 @@ struct ParquetScan::State {
   std::vector<std::thread> threads;
 };
 
-ParquetScan::ParquetScan(void* fileColumns, void* constantColumns, int numThreads) : state_(std::make_unique<State>()) {
+ParquetScan::ParquetScan(void* fileColumns, void* constantColumns, int numThreads, int64_t readBytes)
+    : state_(std::make_unique<State>()) {
   State& state = *state_;
+  state.readBytes = readBytes;
   state.schema = importSchema(fileColumns);
   state.constantSchema = importSchema(constantColumns);
   state.columns = state.schema->field_names();
@@ -204,7 +209,7 @@ void ParquetScan::State::readAll() {
 }
 
 std::unique_ptr<ParquetFile> ParquetScan::State::open(const File& from) const {
-  auto file = std::make_unique<ParquetFile>(from.source, ReadSize::kChunks, encodedTexts);
+  auto file = std::make_unique<ParquetFile>(from.source, readBytes, encodedTexts);
   std::vector<std::shared_ptr<arrow::Field>> fields = file->fields(columns);
   for (size_t i = 0; i < fields.size(); ++i) {
     const arrow::DataType& wanted = *schema->field(static_cast<int>(i))->type();
@@ -220,7 +225,8 @@ void ParquetScan::State::read(Piece& piece, ParquetFile& file) {
   int64_t row = file.firstRowOf(piece.rowGroup);
   while (auto batch = file.next()) {
     int64_t count = batch->num_rows();
-    if (!hand(piece, {shaped(*batch, *piece.file), row})) return;
+    int64_t bytes = bytesOf(*batch);
+    if (!hand(piece, {shaped(*batch, *piece.file), row, bytes})) return;
     row += count;
   }
 }
@@ -229,8 +235,9 @@ void ParquetScan::State::read(Piece& piece, ParquetFile& file) {
 bool ParquetScan::State::hand(Piece& piece, Decoded decoded) {
   {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return stopped || piece.ready.size() < kBatchesAhead; });
+    changed.wait(lock, [&] { return stopped || piece.readyBytes < kBytesAhead; });
     if (stopped) return false;
+    piece.readyBytes += decoded.bytes;
     piece.ready.push_back(std::move(decoded));
   }
   changed.notify_all();
@@ -275,6 +282,7 @@ void* ParquetScan::next(std::chrono::milliseconds wait) {
       if (!piece.ready.empty()) {
         decoded = std::move(piece.ready.front());
         piece.ready.pop_front();
+        piece.readyBytes -= decoded->bytes;
       } else if (piece.failure != nullptr) {
         std::rethrow_exception(piece.failure);
       } else {

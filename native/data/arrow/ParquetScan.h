@@ -17,8 +17,9 @@ class ParquetScan {
  public:
   // Addresses of C ArrowSchemas, consumed here: the columns that are read from files, and those that have one value
   // for each file, no arrays, which come behind the others in every batch; nullptr when there are none of these. Texts
-  // that the schema shows as a dictionary's come so, as they lie in the files.
-  ParquetScan(void* fileColumns, void* constantColumns, int numThreads);
+  // that the schema shows as a dictionary's come so, as they lie in the files. readBytes: what each thread holds of the
+  // row group that it reads, as it lies in its file; the rows that are decoded and wait are a few batches.
+  ParquetScan(void* fileColumns, void* constantColumns, int numThreads, int64_t readBytes);
   // Cancels the sources, then stops and joins the threads.
   ~ParquetScan();
   ParquetScan(const ParquetScan&) = delete;

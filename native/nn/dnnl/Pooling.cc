@@ -31,8 +31,8 @@ class MaxPoolStep final : public Step {
         inputGradient_(input.gradient),
         output_(output.value),
         outputGradient_(output.gradient),
-        places_(builder.buffers().add(
-            {{shape.placesSize()}, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a})) {
+        places_(
+            builder.buffers().add({{shape.placesSize()}, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a})) {
     for (const dnnl::memory& memory : {input_, output_, places_}) builder.use(Phase::kForward, memory);
     for (const dnnl::memory& memory : {inputGradient_, outputGradient_, places_}) {
       builder.use(Phase::kBackward, memory);

@@ -8,8 +8,8 @@ namespace bloomery::nn {
 
 struct MaxPool {
   int64_t numImages, channels, height, width;
-  int64_t windowHeight, windowWidth;    // what is left of the image behind the last window belongs to none
-  int64_t inputBlock, outputBlock;      // channels that lie side by side, multiples of 8: 8, 16 or all of them
+  int64_t windowHeight, windowWidth;  // what is left of the image behind the last window belongs to none
+  int64_t inputBlock, outputBlock;    // channels that lie side by side, multiples of 8: 8, 16 or all of them
   int64_t outputHeight, outputWidth;
 
   // Bytes of the places of all maxima.

@@ -39,9 +39,7 @@ TEST(ChunkMemory, AChunkMayBeLargerThanAnyPiece) {
   EXPECT_EQ(large[(size_t{100} << 20) - 1], std::byte{1});
 }
 
-TEST(ChunkMemory, AsksForMoreThanThereIsGiveNothing) {
-  EXPECT_EQ(ChunkPieces().take(size_t{1} << 60), nullptr);
-}
+TEST(ChunkMemory, AsksForMoreThanThereIsGiveNothing) { EXPECT_EQ(ChunkPieces().take(size_t{1} << 60), nullptr); }
 
 TEST(RecyclingPool, GivesAgainWhatWasLetGo) {
   arrow::MemoryPool& pool = *recyclingPool();

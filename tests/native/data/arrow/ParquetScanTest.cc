@@ -4,6 +4,8 @@
 #include <arrow/c/bridge.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -14,7 +16,9 @@
 #include "data/arrow/ArrowStructs.h"
 #include "data/arrow/Batches.h"
 #include "data/arrow/MemorySource.h"
+#include "data/arrow/ParquetFile.h"
 #include "data/arrow/ParquetWriter.h"
+#include "data/arrow/RecyclingPool.h"
 
 namespace bloomery::data {
 namespace {
@@ -22,6 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr int64_t kMebibyte = 1 << 20;
 const auto kFloats = arrow::list(arrow::float32());
 const auto kWords = arrow::dictionary(arrow::int32(), arrow::utf8());
 
@@ -51,7 +56,7 @@ std::string fileOf(const std::shared_ptr<arrow::RecordBatch>& batch, const Write
 
 struct Scan {
   explicit Scan(int threads = 1, const std::shared_ptr<arrow::Schema>& files = twoColumns(),
-                const std::shared_ptr<arrow::Schema>& constants = nullptr)
+                const std::shared_ptr<arrow::Schema>& constants = nullptr, int64_t readBytes = 64 * kMebibyte)
       : schema(files) {
     Exported<ArrowSchema> exported, exportedConstants;
     EXPECT_TRUE(arrow::ExportSchema(*files, &exported.value).ok());
@@ -61,7 +66,7 @@ struct Scan {
       for (const auto& field : constants->fields()) fields.push_back(field);
       schema = arrow::schema(fields);
     }
-    scan.emplace(&exported.value, constants == nullptr ? nullptr : &exportedConstants.value, threads);
+    scan.emplace(&exported.value, constants == nullptr ? nullptr : &exportedConstants.value, threads, readBytes);
   }
 
   std::shared_ptr<MemorySource> add(const std::string& name, const std::string& bytes, int index,
@@ -348,6 +353,134 @@ TEST(ParquetScan, columnsThatLieTogetherAreReadAtOnce) {
   EXPECT_EQ(scan.rest(), range(0, 40 * kGroups));
   // The footer, and each row group.
   EXPECT_LE(source->reads, 2 + kGroups);
+}
+
+// Binaries that no dictionary shortens, and classes.
+std::shared_ptr<arrow::RecordBatch> images(int64_t count, int64_t bytes) {
+  arrow::BinaryBuilder images(arrow::system_memory_pool());
+  arrow::Int32Builder classes(arrow::system_memory_pool());
+  std::string image(static_cast<size_t>(bytes), ' ');
+  uint64_t random = 1;
+  for (int64_t row = 0; row < count; ++row) {
+    for (size_t i = 0; i + 8 <= image.size(); i += 8) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      std::memcpy(&image[i], &random, 8);
+    }
+    EXPECT_TRUE(images.Append(image).ok() && classes.Append(static_cast<int32_t>(row % 10)).ok());
+  }
+  auto schema = arrow::schema({arrow::field("x", arrow::binary()), arrow::field("y", arrow::int32())});
+  return arrow::RecordBatch::Make(schema, count, {images.Finish().ValueOrDie(), classes.Finish().ValueOrDie()});
+}
+
+struct Measured {
+  std::shared_ptr<arrow::Table> rows;
+  int64_t mostBytes = 0;  // that Arrow held beside the rows kept here
+  int64_t largestBatch = 0, numBatches = 0;
+  int reads = 0;
+};
+
+// Reads one row group, and looks at Arrow's memory whenever bytes are asked for and rows come.
+Measured measure(const std::string& file, const std::shared_ptr<arrow::Schema>& schema, int64_t readBytes) {
+  Measured measured;
+  recyclingPool()->ReleaseUnused();
+  int64_t before = arrowBytesAllocated();
+  std::atomic<int64_t> most = 0, kept = 0;
+  auto look = [&] {
+    int64_t held = arrowBytesAllocated() - before - kept;
+    if (held > most) most = held;
+  };
+  auto source = std::make_shared<MemorySource>("file", file);
+  source->onRead = [&](int64_t) { look(); };
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  {
+    Scan scan(1, schema, nullptr, readBytes);
+    scan.scan->add(source, 0, {0}, nullptr);
+    scan.scan->finish();
+    int64_t row = 0;
+    while (auto batch = scan.next()) {
+      look();
+      EXPECT_EQ(scan.scan->firstRow(), row);
+      row += batch->num_rows();
+      int64_t bytes = bytesOf(*batch);
+      measured.largestBatch = std::max(measured.largestBatch, bytes);
+      kept += bytes;
+      batches.push_back(std::move(batch));
+    }
+  }
+  measured.rows = arrow::Table::FromRecordBatches(schema, batches).ValueOrDie();
+  measured.mostBytes = most;
+  measured.numBatches = static_cast<int64_t>(batches.size());
+  measured.reads = source->reads;
+  return measured;
+}
+
+TEST(ParquetScan, memoryDoesNotGrowWithTheRowGroup) {
+  constexpr int64_t kRead = 8 * kMebibyte;
+  // What is read, what waits, what is being decoded with the buffers that grow for it, pages, and what rests for
+  // others.
+  constexpr int64_t kMost = kRead + 24 * kMebibyte + 32 * kMebibyte;
+  auto rows = images(100'000, 784);
+  auto schema = rows->schema();
+  std::string file = fileOf(rows, {.rowsPerGroup = 100'000});
+  rows.reset();
+  ASSERT_GT(file.size(), 74u << 20);
+  Measured whole = measure(file, schema, 512 * kMebibyte), pieces = measure(file, schema, kRead);
+  EXPECT_GT(whole.mostBytes, 74 * kMebibyte) << "the test sees what is held";
+  EXPECT_LT(pieces.mostBytes, kMost);
+  EXPECT_TRUE(pieces.rows->Equals(*whole.rows));
+  EXPECT_LE(pieces.reads, 25) << "pieces are large";
+}
+
+TEST(ParquetScan, rowsAreTheSameHoweverTheyAreRead) {
+  std::string x = "[", words = "[", texts = "[", nested = "[";
+  constexpr int kRows = 20'000;
+  for (int i = 0; i < kRows; ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    x += i % 17 == 0 ? message(comma, "null") : message(comma, "[", i, ", ", i * 3, "]");
+    words += message(comma, R"("w)", i % 100, R"(")");
+    texts += message(comma, R"("text number )", i, R"(")");
+    nested += message(comma, R"([["a)", i % 5, R"("], [], ["b", null]])");
+  }
+  auto batch = batchOf({{"x", kFloats, x + "]"},
+                        {"word", arrow::utf8(), words + "]"},
+                        {"text", arrow::utf8(), texts + "]"},
+                        {"nested", arrow::list(arrow::list(arrow::utf8())), nested + "]"}});
+  std::string file = fileOf(batch, {.rowsPerGroup = kRows});
+  batch.reset();
+  for (bool encoded : {false, true}) {
+    auto schema = arrow::schema({arrow::field("nested", arrow::list(arrow::list(arrow::utf8()))),
+                                 arrow::field("word", encoded ? kWords : arrow::utf8()), arrow::field("x", kFloats),
+                                 arrow::field("text", arrow::utf8())});
+    auto whole = measure(file, schema, kMebibyte * 64).rows;
+    EXPECT_EQ(whole->num_rows(), kRows);
+    for (int64_t readBytes : {int64_t{1}, int64_t{100'000}, int64_t{500'000}}) {
+      EXPECT_TRUE(measure(file, schema, readBytes).rows->Equals(*whole)) << readBytes;
+    }
+  }
+  recyclingPool()->ReleaseUnused();
+  EXPECT_EQ(arrowBytesAllocated(), 0);
+}
+
+// Values that repeat take next to nothing in a file.
+TEST(ParquetScan, whatADictionaryShortensComesInSmallBatchesToo) {
+  auto floats = std::make_shared<arrow::FloatBuilder>(arrow::system_memory_pool());
+  arrow::ListBuilder lists(arrow::system_memory_pool(), floats);
+  for (int row = 0; row < 20'000; ++row) {
+    ASSERT_TRUE(lists.Append().ok());
+    for (int i = 0; i < 784; ++i) ASSERT_TRUE(floats->Append(static_cast<float>(i % 3)).ok());
+  }
+  arrow::BinaryBuilder binaries(arrow::system_memory_pool());
+  for (int row = 0; row < 200; ++row) ASSERT_TRUE(binaries.Append(std::string(500'000, 'a')).ok());
+  for (const auto& values : {lists.Finish().ValueOrDie(), binaries.Finish().ValueOrDie()}) {
+    auto schema = arrow::schema({arrow::field("x", values->type())});
+    std::string file = fileOf(arrow::RecordBatch::Make(schema, values->length(), {values}), {.rowsPerGroup = 20'000});
+    ASSERT_LT(file.size(), 8u << 20);
+    Measured measured = measure(file, schema, 8 * kMebibyte);
+    EXPECT_LT(measured.largestBatch, 6 * kMebibyte);
+    EXPECT_LT(measured.numBatches, 80) << "nor in too small ones";
+    EXPECT_LT(measured.mostBytes, 64 * kMebibyte);
+    EXPECT_EQ(measured.rows->num_rows(), values->length());
+  }
 }
 
 TEST(ParquetScan, closingWakesAThreadThatWaitsForBytes) {

@@ -83,6 +83,18 @@ class OtherFileSystemTest extends AnyFunSuite with EngineSuite {
     assertNothingIsAlive()
   }
 
+  test("the share of rows for validation is the same when Spark tries again") {
+    def history(failures: Int): Seq[(Long, Double, Option[Double])] = {
+      OddFileSystem.failures.set(failures)
+      val model = failAfter(60.seconds)(classifier.setValidationFraction(0.25).setEpochs(2).fitOnParquet(folder))
+      assert(OddFileSystem.failures.get() == 0)
+      model.summary.history.map(epoch => (epoch.samples, epoch.loss, epoch.validationLoss))
+    }
+    val undisturbed = history(failures = 0)
+    assert(undisturbed.forall { case (samples, _, loss) => samples > 400 && samples < 500 && loss.isDefined })
+    assert(history(failures = 1) == undisturbed)
+  }
+
   test("a fit that waits for bytes ends within two seconds when it is cancelled") {
     val before = spark.read.parquet(folder)
     OddFileSystem.waits = true

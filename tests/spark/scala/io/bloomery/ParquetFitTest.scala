@@ -7,10 +7,16 @@ import io.bloomery.network._
 import org.apache.spark.ml.functions.array_to_vector
 import org.apache.spark.ml.linalg.Vector
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.functions.{col, expr, udf}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 import scala.jdk.CollectionConverters._
+
+/** As table formats are that hide some rows of their files. */
+class OtherParquet extends ParquetFileFormat {
+  override def shortName(): String = "other"
+}
 
 /** Fits on Parquet files: the engine reads them itself, and gets what Spark's reader would give it. */
 class ParquetFitTest extends AnyFunSuite with InputPaths {
@@ -133,6 +139,10 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
         "columnar",
         "column label is not BIGINT in every file, file ",
         () => reader.schema("features array<float>, label bigint").parquet(folder.toString)),
+      (
+        "columnar",
+        s"its files are read by ${classOf[OtherParquet].getName}",
+        () => reader.format(classOf[OtherParquet].getName).load(folder.toString)),
       (
         "rows",
         s"its files are of another format: JSON; $oneByOne (Scan json)",

@@ -51,10 +51,10 @@ public final class Native {
   public static native void ingest(long trainer, long arrowArray, int partition, long firstRow);
 
   /**
-   * Opens a scan of Parquet files, read ahead by so many threads. Consumes two C ArrowSchemas: the
-   * columns of the files, and those that are constant in each, which is 0 for none.
+   * Opens a scan of Parquet files for a trainer, read ahead by so many threads. Consumes two C
+   * ArrowSchemas: the columns of the files, and those that are constant in each, which is 0 for none.
    */
-  public static native long openScan(long fileColumns, long constantColumns, int threads);
+  public static native long openScan(long trainer, long fileColumns, long constantColumns, int threads);
 
   /**
    * Adds row groups of a file to a scan; its index is that of its rows' ids. Constants are a C

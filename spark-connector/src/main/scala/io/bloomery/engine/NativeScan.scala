@@ -1,6 +1,6 @@
 package io.bloomery.engine
 
-import io.bloomery.jni.{ByteSource, Native, NativeLoader}
+import io.bloomery.jni.{ByteSource, Native}
 
 /** The engine's ParquetScan, which the task thread owns and uses; closing stops its threads. */
 final class NativeScan private (handle: Long) extends AutoCloseable {
@@ -30,9 +30,7 @@ final class NativeScan private (handle: Long) extends AutoCloseable {
 
 object NativeScan {
 
-  /** Takes the addresses of two C ArrowSchemas. */
-  def open(fileColumns: Long, constantColumns: Long, threads: Int): NativeScan = {
-    NativeLoader.load()
-    new NativeScan(Native.openScan(fileColumns, constantColumns, threads))
-  }
+  /** For the rows of this trainer; takes the addresses of two C ArrowSchemas. */
+  def open(trainer: NativeTrainer, fileColumns: Long, constantColumns: Long, threads: Int): NativeScan =
+    new NativeScan(trainer.openScan(fileColumns, constantColumns, threads))
 }

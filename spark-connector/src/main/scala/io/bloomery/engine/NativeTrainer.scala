@@ -25,6 +25,10 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
   def ingest(arrowArray: Long, partition: Int, firstRow: Long): Unit =
     Native.ingest(handle, arrowArray, partition, firstRow)
 
+  /** The handle of a scan for this trainer's rows. */
+  private[engine] def openScan(fileColumns: Long, constantColumns: Long, threads: Int): Long =
+    Native.openScan(handle, fileColumns, constantColumns, threads)
+
   /** Takes the next batch of a scan; its rows, 0 when none came in this time. */
   private[engine] def ingestScan(scan: Long, waitMillis: Long): Long =
     Native.ingestScan(handle, scan, waitMillis)

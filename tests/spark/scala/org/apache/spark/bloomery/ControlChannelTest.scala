@@ -81,6 +81,18 @@ class ControlChannelTest extends AnyFunSuite with SparkSuite {
     }
   }
 
+  test("a worker of a later attempt learns that the fit has failed, and the driver that Spark tries in vain") {
+    withChannel(2) { (channel, client, _) =>
+      client(0, 1).arrive("here", "0")
+      client(0, 1).fail(Failure(new UserError("bad label")))
+      client(0, 0).arrive("here", "1")
+      assert(!channel.isTriedInVain)
+      assert(intercept[StoppedByPeer](client(1, 0).arrive("here", "1")).rank == 1)
+      assert(channel.isTriedInVain)
+      assert(channel.firstFailure.map(_.failure.message).contains("bad label"))
+    }
+  }
+
   test("a report is answered with the first failure") {
     withChannel(2) { (channel, client, shown) =>
       client(0, 0).report("""{"step":1}""")

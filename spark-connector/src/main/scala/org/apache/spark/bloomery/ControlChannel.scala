@@ -19,7 +19,7 @@ private[bloomery] sealed trait ControlMessage extends Serializable {
 private[bloomery] final case class Meet(attempt: Int, rank: Int, address: Array[Byte])
     extends ControlMessage
 
-/** Here I run. */
+/** Here I run: answered with the worker that failed in an attempt before, if one has. */
 private[bloomery] final case class Hello(attempt: Int, rank: Int, host: String, executor: String)
     extends ControlMessage
 
@@ -68,9 +68,13 @@ private[bloomery] final class ControlChannel(
   private val failures = mutable.Map.empty[Int, Failed]
   @volatile private var latestFailure: Option[Failed] = None
   @volatile private var firstLosses: Seq[Lost] = Seq.empty
+  @volatile private var triedInVain = false
 
   /** The first failure of the newest attempt that had one; read by the thread that called fit. */
   def firstFailure: Option[Failed] = latestFailure
+
+  /** Whether Spark tries again after such a failure, because what the worker returned did not reach it. */
+  def isTriedInVain: Boolean = triedInVain
 
   /** The first loss of the newest attempt that had one, and of all attempts. */
   def firstLoss: Option[Lost] = firstLosses.lastOption
@@ -79,8 +83,9 @@ private[bloomery] final class ControlChannel(
   override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
     case Meet(attempt, rank, address) => meet(attempt, rank, address, call)
     case Hello(attempt, rank, host, executor) =>
-      workers.arrived(attempt, rank, host, executor)
-      call.reply(true)
+      val failed = failures.collectFirst { case (earlier, failed) if earlier < attempt => failed.rank }
+      if (failed.isEmpty) workers.arrived(attempt, rank, host, executor) else triedInVain = true
+      call.reply(failed)
     case Report(attempt, rank, progress) =>
       onProgress(rank, progress)
       workers.reported(attempt, rank, Progress(progress))

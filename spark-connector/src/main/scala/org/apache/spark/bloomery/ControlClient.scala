@@ -22,11 +22,11 @@ private[bloomery] final class Meeting(val addresses: Array[Array[Byte]], val cre
 /** A worker's end of the control channel; used by the task thread only. */
 private[bloomery] final class ControlClient(channel: RpcEndpointRef, attempt: Int, rank: Int) {
 
-  /** Tells where this worker runs. */
-  def arrive(host: String, executor: String): Unit = {
-    channel.askSync[Boolean](Hello(attempt, rank, host, executor))
-    ()
-  }
+  /** Tells where this worker runs, and throws when the fit has failed in an attempt before. */
+  def arrive(host: String, executor: String): Unit =
+    channel
+      .askSync[Option[Int]](Hello(attempt, rank, host, executor))
+      .foreach(by => throw new StoppedByPeer(by))
 
   /** Waits for all workers; `check` throws to stop waiting. */
   def meet(address: Array[Byte], timeout: FiniteDuration, check: () => Unit): Meeting = {

@@ -38,18 +38,20 @@ private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[Par
         new ArrowExport(spec.constantColumns.zipWithIndex, 1, allocator)
       }
       Using.resource(new OpenFiles) { files =>
-        Using.resource(openScan(context, constants, allocator)) { scan =>
+        Using.resource(openScan(trainer, context, constants, allocator)) { scan =>
           read(trainer, context, reporter, scan, files, constants)
         }
       }
     }
 
   private def openScan(
+      trainer: NativeTrainer,
       context: BarrierTaskContext,
       constants: Option[ArrowExport],
       allocator: BufferAllocator): NativeScan =
     EncodedTexts.withSchema(fileFields(spec.namesInFiles), allocator) { columns =>
-      def open(constantColumns: Long): NativeScan = NativeScan.open(columns, constantColumns, context.cpus())
+      def open(constantColumns: Long): NativeScan =
+        NativeScan.open(trainer, columns, constantColumns, context.cpus())
       constants.fold(open(ParquetFeed.Nowhere))(_.withSchema(open))
     }
 

@@ -21,7 +21,7 @@ private[bloomery] object RowSpace {
     if (!data.has("memory")) data.put("memory", defaultMemory(env.conf, FreeMemory.now().bytes, workersHere))
     if (env.conf.get(IO_ENCRYPTION_ENABLED)) data.put("encryptionKey", newKey())
     val folders = data.putArray("folders")
-    env.blockManager.diskBlockManager.localDirs.foreach(folder => folders.add(folder.getPath))
+    LocalFolders.of(env).foreach(folder => folders.add(folder.getPath))
   }
 
   /**

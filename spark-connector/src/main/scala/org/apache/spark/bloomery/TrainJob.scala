@@ -80,6 +80,7 @@ object TrainJob extends Logging {
       workerCpus: Option[Int] = None): Unit = {
     Slots.check(session.sparkContext.conf, numWorkers, workerCpus)
     WorkerNetwork.encrypts(session.sparkContext.conf)
+    LocalFolders.checkDriver(SparkEnv.get)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
     traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
   }
@@ -251,11 +252,12 @@ object TrainJob extends Logging {
       case (error: SparkException, _, _) if isCancellation(error) =>
         new Cancelled(s"The fit was cancelled: ${error.getMessage}").initCause(error)
       case (_, _, Some(lost)) => new PeerLost(lost).initCause(ended)
+      case (error: SparkException, _, _) => LocalFolders.inWords(error, SparkEnv.get).getOrElse(error)
       case _ => ended
     }
   }
 
-  /** Ends the job itself when a worker failed and another is held up in the user's own code. */
+  /** Ends the job itself when a worker failed and another is held up in the user's own code, or Spark tries again. */
   @tailrec
   private def await(
       trainings: Seq[(DriverTraining, ControlChannel)],
@@ -274,7 +276,8 @@ object TrainJob extends Logging {
       }
     if (done) Await.result(job, Duration.Zero)
     else {
-      if (failedAt.exists(_.isOverdue())) job.cancel()
+      val inVain = trainings.exists { case (_, channel) => channel.isTriedInVain }
+      if (inVain || failedAt.exists(_.isOverdue())) job.cancel()
       val known = trainings.zip(told).map { case ((training, channel), told) =>
         val losses = channel.losses
         losses.drop(told).foreach(lost => training.events.add(s"A worker was lost, Spark tries again: ${lost.message}"))

@@ -8,7 +8,7 @@ import org.apache.spark.{BarrierTaskContext, SparkEnv}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.internal.Logging
 
-import io.bloomery.{BloomeryException, PeerLost}
+import io.bloomery.{BloomeryException, PeerLost, ResourceError}
 import io.bloomery.engine.{Json, NativeTrainer}
 
 /** What every worker needs to know of a training; `task` is the engine's JSON without rank and host. */
@@ -70,8 +70,8 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
     val context = BarrierTaskContext.get()
     val rank = context.partitionId()
     val client = ControlClient.connect(spec.channel, context.stageAttemptNumber(), rank)
+    val env = SparkEnv.get
     try {
-      val env = SparkEnv.get
       client.arrive(env.blockManager.blockManagerId.host, env.executorId)
       // Peers of a trainer that failed see it go.
       try train(context, client, rows, last)
@@ -90,6 +90,7 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
           case Some(by) => Seq(TaskResult.Stopped(rank, by))
           case None => throw client.lose(lost)
         }
+      case error: ResourceError => broken(client, rank, LocalFolders.whyUnwritable(env, rank).getOrElse(error))
       case error: BloomeryException => broken(client, rank, error)
       case error: Throwable if Failure.belongsToSpark(error) => throw error
       case error: Throwable => broken(client, rank, error)
@@ -125,6 +126,7 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
       rows: Feed,
       last: LastTrainer): Seq[TaskResult] = {
     val rank = context.partitionId()
+    LocalFolders.checkWorker(SparkEnv.get, rank)
     val (trainer, feeds) = last.next(workerTask(context), spec.initialWeights.fold(Array.emptyByteArray)(_.value))
     Using.resource(new KillWatch(context, () => trainer.cancel())) { _ =>
       Using.resource(checkpoints(context, trainer)) { checkpoints =>
@@ -147,6 +149,7 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
           reporter.pollIfDue()
           Thread.sleep(TrainTask.WriteMillis)
         }
+        LocalFolders.checkWorker(SparkEnv.get, rank)
         val weights = if (rank == 0) TaskResult.pieces(trainer.weights()).toSeq else Seq.empty
         TaskResult.Trained(rank, reporter.history, reporter.trace()) +: weights
       }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
-import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata
+import org.apache.spark.sql.execution.datasources.{FileFormat, FileStatusWithMetadata}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.types._
 
@@ -105,8 +105,7 @@ private[spark] object BareScan {
     val relation = scan.relation
     val indexes = "org.apache.spark.sql.execution.datasources."
     Seq(
-      (relation.fileFormat.getClass != classOf[ParquetFileFormat]) ->
-        s"its files are of another format: ${relation.fileFormat}",
+      (relation.fileFormat.getClass != classOf[ParquetFileFormat]) -> otherFormat(relation.fileFormat),
       !relation.location.getClass.getName.startsWith(indexes) ->
         s"its files are listed by ${relation.location.getClass.getName}",
       scan.dataFilters.nonEmpty -> Filtered,
@@ -115,6 +114,11 @@ private[spark] object BareScan {
       relation.bucketSpec.nonEmpty -> "its files are bucketed").collectFirst {
       case (true, why) => why
     }
+  }
+
+  private def otherFormat(format: FileFormat): String = format match {
+    case parquet: ParquetFileFormat => s"its files are read by ${parquet.getClass.getName}"
+    case other => s"its files are of another format: $other"
   }
 
   private def all[T](results: Seq[Either[String, T]]): Either[String, Seq[T]] =

@@ -58,6 +58,7 @@ def engine_defaults(spark) -> dict[str, str]:
     defaults = {**plain["training"], "shuffleBuffer": plain["shuffleBuffer"]}
     defaults |= {name: watched["training"][name] for name in ("earlyStoppingMinDelta", "restoreBestWeights")}
     defaults["optimizer"] = defaults["optimizer"]["kind"]
+    del defaults["loss"], defaults["metrics"]  # by the network
     return {name: text_of(value) for name, value in defaults.items()}
 
 

@@ -128,11 +128,11 @@ def test_scala_job_is_built_against_the_artifact_and_runs(package, folder):
     (jar,) = (DIST / "maven").rglob("*.jar")
     home = Path(pyspark.__path__[0])
     project = ROOT / "examples" / "scala"
-    # All that Maven needs is in its cache, except our artifact, which the project's own repository has.
+    # Maven keeps a copy of what it took from the project's own repository, which would be taken the next time.
     cached = Path.home() / ".m2" / "repository" / "io" / "bloomery" / "bloomery-spark_2.13" / "0.1.0"
     shutil.rmtree(cached, ignore_errors=True)
     build = ["mvn", "-B", "-q", f"-DbuildDirectory={folder / 'target'}", "-f", project / "pom.xml", "package"]
-    run([*build, "-o", "-Daether.offline.protocols=file"], folder)
+    run(build, folder)
     shutil.rmtree(cached, ignore_errors=True)
     job = [
         *(home / "bin" / "spark-submit", "--master", "local[2]", "--jars", jar, "--class", "MnistSubmit"),

@@ -7,17 +7,21 @@ from pathlib import Path
 from repository import ROOT, Finding, lines, versions
 
 POM = Path("spark-connector/pom.xml")
+EXAMPLE = Path("examples/scala/pom.xml")
 # File, pattern whose group is the version, entry of scripts/versions.
 REPEATED = (
     (POM, r"<spark\.version>(.+)</", "SPARK_COMPILE_VERSION"),
     (POM, r"<scala\.version>(.+)</", "SCALA_VERSION"),
     (POM, r"<arrow\.version>(.+)</", "ARROW_C_DATA_VERSION"),
     (POM, r"<scalatest\.version>(.+)</", "SCALATEST_VERSION"),
+    (EXAMPLE, r"<spark\.version>(.+)</", "SPARK_COMPILE_VERSION"),
+    (EXAMPLE, r"<scala\.version>(.+)</", "SCALA_VERSION"),
     (Path(".scalafmt.conf"), r"^version = (.+)$", "SCALAFMT_VERSION"),
 )
 OURS = (
     (POM, r"^  <version>(.+)</version>"),
     (Path("CMakeLists.txt"), r"^project\(.* VERSION (\S+)"),
+    (EXAMPLE, r"<bloomery\.version>(.+)</"),
     (Path("spark-connector/python/pyproject.toml"), r'^version = "(.+)"'),
 )
 

@@ -1,4 +1,4 @@
-"""The Python of the documents runs as it stands, and so does the spark-submit job."""
+"""The code of the documents runs as it stands on the real data, and so does the spark-submit job."""
 
 import os
 import re
@@ -34,6 +34,28 @@ def test_python_of_a_document_runs(document, tmp_path):
     printed = run([sys.executable, "-c", code], tmp_path)
     assert "prediction" in printed
     assert list(tmp_path.rglob("weights.safetensors"))
+
+
+IMPORTS = "\n".join(f"import io.bloomery.{package}_" for package in ("", "network.", "optim.", "training."))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_scala_of_the_documents_runs(tmp_path):
+    """Each block by itself, in a spark-shell, which says "error" of what it does not take and goes on."""
+    (tmp_path / "build" / "data").mkdir(parents=True)
+    (tmp_path / "build" / "data" / "mnist").symlink_to(DATA)
+    documents = [path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))]
+    blocks = [block for text in documents for block in re.findall(r"```scala\n(.*?)```", text, re.DOTALL)]
+    told = [f'{{\n{block}println("block {number} ran")\n}}' for number, block in enumerate(blocks)]
+    home = Path(pyspark.__path__[0])
+    command = [home / "bin" / "spark-shell", "--master", "local[2]", "--jars", os.environ["BLOOMERY_JAR"]]
+    text = "\n".join([IMPORTS, *told]) + "\n"
+    result = subprocess.run(
+        command, input=text, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "SPARK_HOME": str(home)}
+    )
+    assert len(blocks) > 4
+    assert [number for number in range(len(blocks)) if f"block {number} ran" not in result.stdout] == [], result.stdout
 
 
 @pytest.mark.soak

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -120,6 +121,28 @@ def test_spark_shell_takes_the_jar(package, folder):
     )
     assert "rows predicted: 480" in printed
     assert (folder / "model.onnx").stat().st_size > 4_000_000
+
+
+@pytest.mark.timeout(600)
+def test_scala_job_is_built_against_the_artifact_and_runs(package, folder):
+    (jar,) = (DIST / "maven").rglob("*.jar")
+    home = Path(pyspark.__path__[0])
+    project = ROOT / "examples" / "scala"
+    # Maven keeps a copy of what it took from the project's own repository, which would be taken the next time.
+    cached = Path.home() / ".m2" / "repository" / "io" / "bloomery" / "bloomery-spark_2.13" / "0.1.0"
+    shutil.rmtree(cached, ignore_errors=True)
+    build = ["mvn", "-B", "-q", f"-DbuildDirectory={folder / 'target'}", "-f", project / "pom.xml", "package"]
+    run(build, folder)
+    shutil.rmtree(cached, ignore_errors=True)
+    job = [
+        *(home / "bin" / "spark-submit", "--master", "local[2]", "--jars", jar, "--class", "MnistSubmit"),
+        *(folder / "target" / "mnist-submit-1.0.jar", "build/data/mnist", "model", "2", "8"),
+    ]
+    printed = run(job, folder, SPARK_HOME=str(home))
+    assert "8 epochs on 2 workers, batches of 96 rows over all workers" in printed
+    accuracy = re.search(r"test accuracy: ([0-9.]+)", printed)
+    assert accuracy and float(accuracy[1]) > 0.9, printed
+    assert (folder / "model" / "weights.safetensors").exists()
 
 
 CLUSTER = """

@@ -62,11 +62,11 @@ def render(fit: dict[str, Any]) -> str:
     done = max(progress.get("epoch", 1) - 1, 0) * steps + progress.get("step", 0)
     finished = fit["state"] == "finished"
     known = f' max="{max(total, 1)}" value="{total if finished else done}"' if total or finished else ""
-    bar = f'<progress class="bloomery-progress"{known} style="width: 24em; height: 1.2em"></progress>'
+    bar = f'<progress class="bloomery-progress"{known} style="display: block; width: 30em; height: 1.2em"></progress>'
     failure = f"<pre>{html.escape(fit['failure'])}</pre>" if fit.get("failure") else ""
     events = "".join(f"<li>{html.escape(event)}</li>" for event in fit.get("events", []))
     return (
-        f'<div class="bloomery-fit">{bar} {html.escape(_line(fit, progress))}{_table(fit.get("epochs", []))}{failure}'
+        f'<div class="bloomery-fit">{bar}{html.escape(_line(fit, progress))}{_table(fit.get("epochs", []))}{failure}'
         + (f"<ul>{events}</ul>" if events else "")
         + "</div>"
     )

@@ -64,6 +64,7 @@ def test_mnist_from_hdfs_end_to_end(hdfs, monkeypatch):
     assert "the same accuracy: True" in text
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_sunshine_is_predicted_better_than_guessed(hdfs, monkeypatch):
     text = run("solar", hdfs, monkeypatch)

@@ -1,5 +1,5 @@
-"""Plain Parquet C++ on one thread, decoding a folder's columns into Arrow's memory, and letting each row group go before
-the next one or keeping them all. Answers lines "run SECONDS" as competitor.py says."""
+"""Plain Parquet C++ on one thread, decoding a folder's columns into Arrow memory, letting each row group go before the
+next one or keeping them all. Answers lines "run SECONDS" as competitor.py says."""
 
 import argparse
 from pathlib import Path
@@ -29,4 +29,5 @@ def read() -> int:
     return rows
 
 
-answer(read, f"Arrow C++ {pa.cpp_version}, one thread, memory map, {'all kept' if options.keep else 'row group by row group'}")
+how = "all kept" if options.keep else "row group by row group"
+answer(read, f"Arrow C++ {pa.cpp_version}, one thread, memory map, {how}")

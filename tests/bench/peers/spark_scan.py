@@ -1,4 +1,4 @@
-"""Spark's own reader alone, row by row into a sink that keeps nothing: what every path through Spark's rows costs before
+"""Spark's own reader alone, row by row into a sink that keeps nothing: what a path through Spark's rows costs before
 anybody has touched a value. Answers lines "run SECONDS" as competitor.py says."""
 
 import argparse

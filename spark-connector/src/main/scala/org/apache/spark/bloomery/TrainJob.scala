@@ -9,7 +9,7 @@ import scala.util.{Failure, Success, Try, Using}
 
 import org.apache.hadoop.conf.Configuration
 
-import org.apache.spark.{FutureAction, SparkException}
+import org.apache.spark.{FutureAction, SparkEnv, SparkException}
 import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.rpc.RpcEndpointRef

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <functional>
 #include <future>
-#include <thread>
 
 #include "base/Error.h"
 
@@ -102,7 +101,6 @@ class MeshPair : public tcp::Pair {
   }
 
   void handleEvents(int events) override {
-    if (isBusy()) return;
     try {
       tcp::Pair::handleEvents(events);
     } catch (const std::exception& error) {
@@ -129,24 +127,6 @@ class MeshPair : public tcp::Pair {
   }
 
  private:
-  // Whether another thread holds the mutex, as one does that writes megabytes; the event then comes again at once. The
-  // transport's thread lets others run before, and rests when that has not helped. It cannot wait for the mutex:
-  // whoever holds it may be waiting for this very thread.
-  bool isBusy() {
-    constexpr int kYields = 20;
-    constexpr std::chrono::microseconds kRest(50);
-    if (std::unique_lock lock(m_, std::try_to_lock); lock.owns_lock()) {
-      numMisses_ = 0;
-      return false;
-    }
-    if (++numMisses_ <= kYields) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(kRest);
-    }
-    return true;
-  }
-
   // As the base class does it, with TLS in place of the socket; so are the results: true when the operation is done,
   // false when the socket has to be waited for or the pair has failed.
   bool readEncrypted() {
@@ -233,7 +213,6 @@ class MeshPair : public tcp::Pair {
 
   Mesh& mesh_;  // owns this pair
   const std::unique_ptr<TlsSession> tls_;
-  int numMisses_ = 0;  // since the mutex was free; of the transport's thread
 };
 
 // Runs a function on the transport's thread, between events, and waits for it.

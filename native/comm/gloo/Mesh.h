@@ -36,8 +36,6 @@ class MeshBuffer;
 //   end has proven who it is, and has no port.
 // - Its TLS pair spins with the pair's mutex held while the peer does not read, so that no deadline or abort can end
 //   it, and wants its key in a file. MeshPair reads and writes through a TlsSession as it does through the socket.
-// - While another thread holds a pair's mutex to write a large message, the transport's thread asks for it without a
-//   pause: that took a tenth of two busy cores. MeshPair pauses.
 // - Time-outs are per wait, of which an operation makes many. MeshBuffer waits till the operation's deadline instead.
 class Mesh : public gloo::transport::tcp::Context {
  public:

@@ -121,7 +121,8 @@ ParquetFile ParquetFile::open(const std::string& path) {
 }
 
 ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, int64_t readBytes, std::vector<std::string> encodedTexts)
-    : name_(source->name()),
+    : recycling_(keepRecycling()),
+      name_(source->name()),
       source_(std::make_shared<SourceFile>(std::move(source))),
       readBytes_(readBytes),
       encodedTexts_(std::move(encodedTexts)) {

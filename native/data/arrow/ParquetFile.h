@@ -50,6 +50,7 @@ class ParquetFile {
   void open(int rowGroup);
   void settleBatchRows(const arrow::RecordBatch& last);
 
+  std::shared_ptr<void> recycling_;
   std::string name_;
   std::shared_ptr<SourceFile> source_;  // shared with the reader
   int64_t readBytes_;

@@ -64,7 +64,7 @@ class RecyclingPool final : public arrow::MemoryPool {
     int64_t capacity = capacityOf(size);
     {
       std::lock_guard lock(mutex_);
-      if (restingBytes_ + capacity <= kMostResting) {
+      if (numKeepers_ > 0 && restingBytes_ + capacity <= kMostResting) {
         resting_[capacity].push_back(memory);
         restingBytes_ += capacity;
         return;
@@ -85,6 +85,20 @@ class RecyclingPool final : public arrow::MemoryPool {
     }
   }
 
+  void addKeeper() {
+    std::lock_guard lock(mutex_);
+    ++numKeepers_;
+  }
+
+  void removeKeeper() {
+    bool isLast = false;
+    {
+      std::lock_guard lock(mutex_);
+      isLast = --numKeepers_ == 0;
+    }
+    if (isLast) ReleaseUnused();
+  }
+
   // Those of the system's pool, which counts what rests here too.
   int64_t bytes_allocated() const override { return system_->bytes_allocated(); }
   int64_t max_memory() const override { return system_->max_memory(); }
@@ -97,14 +111,23 @@ class RecyclingPool final : public arrow::MemoryPool {
   std::mutex mutex_;
   std::map<int64_t, std::vector<uint8_t*>> resting_;  // by capacity
   int64_t restingBytes_ = 0;
+  int64_t numKeepers_ = 0;
 };
+
+// Never destroyed: the last buffer may go when the process ends.
+RecyclingPool& thePool() {
+  static auto* pool = new RecyclingPool;
+  return *pool;
+}
 
 }  // namespace
 
-// Never destroyed: the last buffer may go when the process ends.
-arrow::MemoryPool* recyclingPool() {
-  static auto* pool = new RecyclingPool;
-  return pool;
+arrow::MemoryPool* recyclingPool() { return &thePool(); }
+
+std::shared_ptr<void> keepRecycling() {
+  RecyclingPool& pool = thePool();
+  pool.addKeeper();
+  return {&pool, [](RecyclingPool* kept) { kept->removeKeeper(); }};
 }
 
 }  // namespace bloomery::data

@@ -4,9 +4,14 @@
 
 #include <arrow/memory_pool.h>
 
+#include <memory>
+
 namespace bloomery::data {
 
 // One for the process; buffers from it may live as long as they like. For any thread.
 arrow::MemoryPool* recyclingPool();
+
+// As long as anybody holds one of these, the pool keeps what is let go; with the last one all of it goes.
+std::shared_ptr<void> keepRecycling();
 
 }  // namespace bloomery::data

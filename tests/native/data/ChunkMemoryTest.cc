@@ -43,6 +43,7 @@ TEST(ChunkMemory, AsksForMoreThanThereIsGiveNothing) { EXPECT_EQ(ChunkPieces().t
 
 TEST(RecyclingPool, GivesAgainWhatWasLetGo) {
   arrow::MemoryPool& pool = *recyclingPool();
+  std::shared_ptr<void> kept = keepRecycling();
   pool.ReleaseUnused();
   int64_t before = pool.bytes_allocated();
   uint8_t *first = nullptr, *second = nullptr;
@@ -52,12 +53,13 @@ TEST(RecyclingPool, GivesAgainWhatWasLetGo) {
   EXPECT_EQ(second, first);
   pool.Free(second, 990'000);
   EXPECT_GT(pool.bytes_allocated(), before);
-  pool.ReleaseUnused();
+  kept.reset();
   EXPECT_EQ(pool.bytes_allocated(), before);
 }
 
 TEST(RecyclingPool, KeepsLittleThatNobodyUses) {
   arrow::MemoryPool& pool = *recyclingPool();
+  std::shared_ptr<void> kept = keepRecycling();
   pool.ReleaseUnused();
   int64_t before = pool.bytes_allocated();
   std::vector<uint8_t*> buffers(100);
@@ -68,8 +70,21 @@ TEST(RecyclingPool, KeepsLittleThatNobodyUses) {
   pool.ReleaseUnused();
 }
 
+TEST(RecyclingPool, KeepsNothingThatComesBackAfterItsLastUser) {
+  arrow::MemoryPool& pool = *recyclingPool();
+  int64_t before = pool.bytes_allocated();
+  uint8_t* buffer = nullptr;
+  {
+    std::shared_ptr<void> kept = keepRecycling();
+    ASSERT_TRUE(pool.Allocate(1 << 20, &buffer).ok());
+  }
+  pool.Free(buffer, 1 << 20);
+  EXPECT_EQ(pool.bytes_allocated(), before);
+}
+
 TEST(RecyclingPool, KeepsValuesThroughEverySize) {
   arrow::MemoryPool& pool = *recyclingPool();
+  std::shared_ptr<void> kept = keepRecycling();
   uint8_t* buffer = nullptr;
   int64_t size = 1000;
   ASSERT_TRUE(pool.Allocate(size, &buffer).ok());

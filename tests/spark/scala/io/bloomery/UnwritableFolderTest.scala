@@ -2,6 +2,7 @@ package io.bloomery
 
 import java.nio.file.{Files, Path}
 
+import org.apache.spark.bloomery.LocalRoots
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, udf}
 import org.scalatest.funsuite.AnyFunSuite
@@ -16,11 +17,14 @@ class UnwritableFolderTest extends AnyFunSuite with EngineSuite {
   override def settings: Map[String, String] = Map("spark.local.dir" -> disk.toString)
 
   private lazy val disk: Path = Files.createTempDirectory("disk")
-  private lazy val isMounted =
+  private lazy val isMounted = {
+    LocalRoots.forget()
     UnwritableFolderTest.run("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk.toString)
+  }
 
   override def afterAll(): Unit = {
     super.afterAll()
+    LocalRoots.forget()
     if (isMounted) { UnwritableFolderTest.run("umount", "--lazy", disk.toString); () }
   }
 

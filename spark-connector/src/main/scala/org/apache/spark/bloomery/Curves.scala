@@ -8,7 +8,7 @@ import scala.xml.{Node, NodeSeq}
 private[bloomery] object Curves {
   private val Width = 340
   private val Height = 210
-  private val Left = 58
+  private val Left = 70
   private val Right = 12
   private val Top = 30
   private val Bottom = 30

@@ -1,5 +1,4 @@
-// Memory of chunks of rows, cut from large pieces: rows fill gigabytes once, and asking the system for each small page
-// of them takes longer than writing them.
+// Memory of chunks of rows, cut from large pieces that go back to the system as a whole.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/Error.h"
@@ -15,6 +16,7 @@ namespace bloomery::data {
 
 namespace {
 
+constexpr size_t kAlignment = 64;
 constexpr size_t kPieceBytes = size_t{1} << 16;  // encrypted at once
 
 // A file that has no name, so that its bytes go when the process does.
@@ -40,6 +42,12 @@ bool writeAll(int descriptor, std::span<const std::byte> bytes, int64_t offset) 
 
 }  // namespace
 
+void FreeChunk::operator()(std::byte* memory) const { std::free(memory); }
+
+ChunkMemory allocateChunk(size_t bytes) {
+  return ChunkMemory(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
+}
+
 SpillSpace::SpillSpace(SpillOptions options) : options_(std::move(options)) {
   check(options_.memory >= 0, "Memory is negative: ", options_.memory);
   for (const std::string& folder : options_.folders) files_.push_back({folder});
@@ -60,7 +68,7 @@ ChunkMemory SpillSpace::take(size_t chunkBytes) {
     if (ChunkMemory memory = spillOne()) return memory;
     // Every store fills one chunk at a time, whatever the memory.
   }
-  ChunkMemory memory = pieces_.take(chunkBytes);
+  ChunkMemory memory = allocateChunk(chunkBytes);
   if (memory == nullptr) {
     throw ResourceError(message("Out of memory for rows: ", bytesHeld_, " bytes held, ", chunkBytes,
                                 " more wanted; lower dataMemory, now ", options_.memory));

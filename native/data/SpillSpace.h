@@ -13,11 +13,17 @@
 #include <vector>
 
 #include "base/crypto/Cipher.h"
-#include "data/ChunkMemory.h"
 
 namespace bloomery::data {
 
 class RowStore;
+
+// Memory of one chunk.
+struct FreeChunk {
+  void operator()(std::byte* memory) const;
+};
+using ChunkMemory = std::unique_ptr<std::byte[], FreeChunk>;
+ChunkMemory allocateChunk(size_t bytes);  // nullptr when memory is out
 
 struct SpillOptions {
   int64_t memory = 0;                // bytes
@@ -73,8 +79,7 @@ class SpillSpace {
   std::string lastFailure_;
   std::unique_ptr<Cipher> cipher_;
   std::vector<std::byte> encrypted_;  // a piece on its way to disk
-  ChunkPieces pieces_;
-  size_t bytesHeld_ = 0;  // chunks of the stores and read buffers
+  size_t bytesHeld_ = 0;              // chunks of the stores and read buffers
   bool spills_ = false;
 
   mutable std::mutex buffersMutex_;

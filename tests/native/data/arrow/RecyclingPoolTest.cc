@@ -1,45 +1,16 @@
-// Memory that rows and decoded batches come from.
-#include "data/ChunkMemory.h"
+// Memory that decoded batches come from.
+#include "data/arrow/RecyclingPool.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <vector>
 
-#include "data/arrow/RecyclingPool.h"
-
 namespace bloomery::data {
 namespace {
-
-TEST(ChunkMemory, ChunksDoNotOverlapAndOutliveTheirPieces) {
-  std::vector<ChunkMemory> chunks;
-  {
-    ChunkPieces pieces;
-    for (size_t i = 0; i < 40; ++i) {
-      chunks.push_back(pieces.take(1'000'001));
-      ASSERT_NE(chunks.back(), nullptr);
-      ASSERT_EQ(reinterpret_cast<uintptr_t>(chunks.back().get()) % 64, 0u);
-      std::memset(chunks.back().get(), static_cast<int>(i), 1'000'001);
-    }
-  }
-  for (size_t i = 0; i < chunks.size(); i += 2) chunks[i].reset();
-  for (size_t i = 1; i < chunks.size(); i += 2) {
-    ASSERT_EQ(chunks[i][0], static_cast<std::byte>(i));
-    ASSERT_EQ(chunks[i][1'000'000], static_cast<std::byte>(i));
-  }
-}
-
-TEST(ChunkMemory, AChunkMayBeLargerThanAnyPiece) {
-  ChunkPieces pieces;
-  ChunkMemory large = pieces.take(size_t{100} << 20), next = pieces.take(100);
-  large[(size_t{100} << 20) - 1] = std::byte{1};
-  next[99] = std::byte{2};
-  EXPECT_EQ(large[(size_t{100} << 20) - 1], std::byte{1});
-}
-
-TEST(ChunkMemory, AsksForMoreThanThereIsGiveNothing) { EXPECT_EQ(ChunkPieces().take(size_t{1} << 60), nullptr); }
 
 TEST(RecyclingPool, GivesAgainWhatWasLetGo) {
   arrow::MemoryPool& pool = *recyclingPool();

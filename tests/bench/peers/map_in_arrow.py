@@ -6,7 +6,7 @@ import os
 import sys
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from local_spark import session
 from reading import answer
 
 parser = argparse.ArgumentParser()
@@ -21,12 +21,7 @@ def count(batches):
 
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
-spark = (
-    SparkSession.builder.master("local[1]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.ui.showConsoleProgress", "false")
-    .getOrCreate()
-)
+spark = session()
 data = spark.read.parquet(options.data)
 answer(
     lambda: sum(row.rows for row in data.mapInArrow(count, "rows long").collect()),

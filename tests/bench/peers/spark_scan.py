@@ -3,19 +3,14 @@ anybody has touched a value. Answers lines "run SECONDS" as competitor.py says."
 
 import argparse
 
-from pyspark.sql import SparkSession
+from local_spark import session
 from reading import answer
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--data", required=True)
 options = parser.parse_args()
 
-spark = (
-    SparkSession.builder.master("local[1]")
-    .config("spark.ui.enabled", "false")
-    .config("spark.ui.showConsoleProgress", "false")
-    .getOrCreate()
-)
+spark = session()
 data = spark.read.parquet(options.data)
 rows = data.count()
 

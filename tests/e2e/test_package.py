@@ -8,9 +8,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import numpy
-import pyarrow
-import pyarrow.parquet
 import pyspark
 import pytest
 
@@ -32,21 +29,6 @@ def package() -> str:
 def wheel(package) -> Path:
     (found,) = DIST.glob("*.whl")
     return found
-
-
-@pytest.fixture
-def folder(tmp_path) -> Path:
-    """A folder with a few digits where the documents have MNIST: of each class one row of pixels is bright."""
-    random = numpy.random.default_rng(1)
-    for split, count in (("train", 480), ("test", 60)):
-        labels = numpy.arange(count) % 10
-        images = random.integers(0, 60, (count, 28, 28)).astype("uint8")
-        images[numpy.arange(count), 2 * labels + 4] += 150
-        path = tmp_path / "build" / "data" / "mnist" / split
-        path.mkdir(parents=True)
-        rows = {"image": [image.tobytes() for image in images], "label": labels.astype("int32")}
-        pyarrow.parquet.write_table(pyarrow.table(rows), path / "part.parquet")
-    return tmp_path
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -94,13 +76,13 @@ def test_wheel_carries_one_jar_and_says_its_platform(wheel):
     assert wheel.name.endswith("manylinux_2_34_x86_64.whl")
 
 
-def test_lines_of_the_readme_train_with_the_wheel_and_pyspark_alone(wheel, folder):
-    python = environment_of_links(folder / "environment")
+def test_lines_of_the_readme_train_with_the_wheel_and_pyspark_alone(wheel, digits_folder):
+    python = environment_of_links(digits_folder / "environment")
     install(python, wheel)
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    printed = run([python, "-c", code], folder)
+    printed = run([python, "-c", code], digits_folder)
     assert "probability" in printed
-    assert (folder / "build" / "mnist-model" / "weights.safetensors").exists()
+    assert (digits_folder / "build" / "mnist-model" / "weights.safetensors").exists()
 
 
 SHELL = """
@@ -113,36 +95,39 @@ model.exportOnnx("model.onnx")
 """
 
 
-def test_spark_shell_takes_the_jar(package, folder):
+def test_spark_shell_takes_the_jar(package, digits_folder):
     (jar,) = (DIST / "maven").rglob("*.jar")
     home = Path(pyspark.__path__[0])
     printed = run(
-        [home / "bin" / "spark-shell", "--master", "local[2]", "--jars", jar], folder, SHELL, SPARK_HOME=str(home)
+        [home / "bin" / "spark-shell", "--master", "local[2]", "--jars", jar],
+        digits_folder,
+        SHELL,
+        SPARK_HOME=str(home),
     )
     assert "rows predicted: 480" in printed
-    assert (folder / "model.onnx").stat().st_size > 4_000_000
+    assert (digits_folder / "model.onnx").stat().st_size > 4_000_000
 
 
 @pytest.mark.timeout(600)
-def test_scala_job_is_built_against_the_artifact_and_runs(package, folder):
+def test_scala_job_is_built_against_the_artifact_and_runs(package, digits_folder):
     (jar,) = (DIST / "maven").rglob("*.jar")
     home = Path(pyspark.__path__[0])
     project = ROOT / "examples" / "scala"
     # Maven keeps a copy of what it took from the project's own repository, which would be taken the next time.
     cached = Path.home() / ".m2" / "repository" / "io" / "bloomery" / "bloomery-spark_2.13" / "0.1.0"
     shutil.rmtree(cached, ignore_errors=True)
-    build = ["mvn", "-B", "-q", f"-DbuildDirectory={folder / 'target'}", "-f", project / "pom.xml", "package"]
-    run(build, folder)
+    build = ["mvn", "-B", "-q", f"-DbuildDirectory={digits_folder / 'target'}", "-f", project / "pom.xml", "package"]
+    run(build, digits_folder)
     shutil.rmtree(cached, ignore_errors=True)
     job = [
         *(home / "bin" / "spark-submit", "--master", "local[2]", "--jars", jar, "--class", "MnistSubmit"),
-        *(folder / "target" / "mnist-submit-1.0.jar", "build/data/mnist", "model", "2", "8"),
+        *(digits_folder / "target" / "mnist-submit-1.0.jar", "build/data/mnist", "model", "2", "8"),
     ]
-    printed = run(job, folder, SPARK_HOME=str(home))
+    printed = run(job, digits_folder, SPARK_HOME=str(home))
     assert "8 epochs on 2 workers, batches of 96 rows over all workers" in printed
     accuracy = re.search(r"test accuracy: ([0-9.]+)", printed)
     assert accuracy and float(accuracy[1]) > 0.9, printed
-    assert (folder / "model" / "weights.safetensors").exists()
+    assert (digits_folder / "model" / "weights.safetensors").exists()
 
 
 CLUSTER = """
@@ -166,9 +151,9 @@ shutil.rmtree(work)
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("version", SPARKS)
-def test_one_jar_runs_on_every_spark(wheel, folder, version):
+def test_one_jar_runs_on_every_spark(wheel, digits_folder, version):
     subprocess.run([ROOT / "scripts" / "setup", "sparks"], check=True)
     python = ROOT / "build" / "deps" / f"spark-{version}-venv" / "bin" / "python"
     install(python, wheel)
-    home = run([python, "-c", "import pyspark; print(pyspark.__path__[0])"], folder).strip()
-    assert f"Spark {version} predicted 480" in run([python, "-c", CLUSTER], folder, SPARK_HOME=home)
+    home = run([python, "-c", "import pyspark; print(pyspark.__path__[0])"], digits_folder).strip()
+    assert f"Spark {version} predicted 480" in run([python, "-c", CLUSTER], digits_folder, SPARK_HOME=home)

@@ -10,9 +10,6 @@ import os
 import re
 from pathlib import Path
 
-import numpy
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 import bloomery
@@ -40,22 +37,13 @@ def with_python(path: Path) -> bool:
 
 
 @pytest.fixture
-def digits(spark, tmp_path, monkeypatch):
-    """Works in a folder with a few digits where the documents have MNIST: of each class one row of pixels is bright."""
-    random = numpy.random.default_rng(1)
-    for split, count in (("train", 240), ("test", 60)):
-        labels = numpy.arange(count) % 10
-        images = random.integers(0, 60, (count, 28, 28)).astype("uint8")
-        images[numpy.arange(count), 2 * labels + 4] += 150
-        path = tmp_path / "build" / "data" / "mnist" / split
-        path.mkdir(parents=True)
-        rows = {"image": [image.tobytes() for image in images], "label": labels.astype("int32")}
-        pyarrow.parquet.write_table(pyarrow.table(rows), path / "part.parquet")
-    monkeypatch.chdir(tmp_path)
+def digits(spark, digits_folder, monkeypatch):
+    """Works in a folder with a few digits where the documents have MNIST."""
+    monkeypatch.chdir(digits_folder)
     hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs
     files = hadoop.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration())
     before = files.getWorkingDirectory()
-    files.setWorkingDirectory(hadoop.Path(str(tmp_path)))  # where the JVM was started means nothing
+    files.setWorkingDirectory(hadoop.Path(str(digits_folder)))  # where the JVM was started means nothing
     yield
     files.setWorkingDirectory(before)
 

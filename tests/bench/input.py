@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 PATHS = ["rows", "columnar", "parquet"]
 CLASSES = 2
 OF_PARQUET, TIMES_PETASTORM, TIMES_MAP_IN_ARROW = 0.75, 10.0, 3.0
-WARM_UP = 30.0  # seconds; on one core the JVM compiles beside what it runs, and for the first ten fits or so
+WARM_UP = 20.0  # seconds; on one core the JVM compiles beside what it runs, for the first ten fits or so
 
 
 @dataclass(frozen=True)

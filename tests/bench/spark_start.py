@@ -37,11 +37,18 @@ def main() -> None:
         begin = time.perf_counter()
         summary = estimator.fit(data).summary
         total = time.perf_counter() - begin
-        spans = [span for span in json.loads(summary.trace)["traceEvents"] if span["pid"] == 0]
+        events = json.loads(summary.trace)["traceEvents"]
+        spans = [event for event in events if event["pid"] == 0 and event["ph"] == "X"]  # others are names
         first = min((span for span in spans if span["name"] == "forward"), key=lambda span: span["ts"])
-        end = max(span["ts"] + span["dur"] for span in spans) / 1e6  # all since the worker was opened
+        end = max(span["ts"] + span["dur"] for span in spans) / 1e6  # all since the job was made
         # What comes after the last step is counted as if it came before the first.
-        phases = {"spark": total - end, "rows": first["ts"] / 1e6, "step": first["dur"] / 1e6}
+        begin_of_worker = min(span["ts"] for span in spans) / 1e6
+        phases = {
+            "spark": total - end,
+            "workers": begin_of_worker,
+            "rows": first["ts"] / 1e6 - begin_of_worker,
+            "step": first["dur"] / 1e6,
+        }
         read = sum(epochs[0]["rowsAtStart"] for epochs in summary.workerHistory) / summary.history[0]["samples"]
         return {"samplesPerSecond": 1 / sum(phases.values()), "phases": phases, "readShare": read}
 

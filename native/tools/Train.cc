@@ -128,6 +128,9 @@ void printDescription(const std::string& task) {
     if (part.key() != "total") std::cout << ", " << part.key() << " " << megabytes(part.value());
   }
   std::cout << "\n";
+  if (description.contains("largestBatchSize")) {
+    std::cout << "Largest batch within the budget: " << description.at("largestBatchSize") << " rows\n";
+  }
 }
 
 void checkOptions(const TrainOptions& options, const train::TaskSpec& task) {

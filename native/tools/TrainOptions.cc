@@ -67,6 +67,8 @@ std::vector<Option> knownOptions() {
       {"--trace", "FILE", "what each thread did when, as a Chrome trace; with --profile each layer, too",
        &Options::trace},
       {"--describe", nullptr, "prints shapes, parameters and memory, and trains nothing", &Options::describe},
+      {"--memory-budget", "BYTES", "with --describe: tells the largest batch whose memory stays within it",
+       &Options::memoryBudget},
       {"--help", nullptr, "prints this", &Options::help},
   };
 }
@@ -149,6 +151,7 @@ void writeTraining(const TrainOptions& options, Json& training) {
 
 void writeData(const TrainOptions& options, Json& task) {
   if (options.dataMemory) objectOf(task, "data")["memory"] = *options.dataMemory;
+  if (options.memoryBudget) task["memoryBudget"] = *options.memoryBudget;
   if (!options.spillFolder.empty()) objectOf(task, "data")["folders"] = split(options.spillFolder);
 }
 

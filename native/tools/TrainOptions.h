@@ -22,7 +22,7 @@ struct TrainOptions {
   std::string data, validation;
   std::string features, labels, weight;
   std::string optimizer, learningRate, loss, metrics;
-  std::optional<int64_t> batch, epochs, threads, seed, dataMemory, checkpointSteps;
+  std::optional<int64_t> batch, epochs, threads, seed, dataMemory, memoryBudget, checkpointSteps;
   std::string spillFolder;
   std::string weights, save, onnx, predictions, history, trace, checkpoint;
   bool profile = false, describe = false, help = false;

@@ -184,6 +184,18 @@ TEST_F(TrainTest, describesWithoutData) {
   EXPECT_NE(result.out.find("Memory: "), std::string::npos);
 }
 
+TEST_F(TrainTest, describesTheLargestBatchOfABudget) {
+  Result result = run({"--network", folder_ / "network.json", "--describe", "--memory-budget", "20000000"});
+  EXPECT_EQ(result.exit, 0) << result.error;
+  size_t found = result.out.find("Largest batch within the budget: ");
+  ASSERT_NE(found, std::string::npos) << result.out;
+  EXPECT_GT(std::stoi(result.out.substr(found + 33)), 100);
+
+  result = run({"--network", folder_ / "network.json", "--describe", "--memory-budget", "0"});
+  EXPECT_EQ(result.exit, 1);
+  EXPECT_NE(result.error.find("memoryBudget"), std::string::npos) << result.error;
+}
+
 TEST_F(TrainTest, helpTellsEveryOption) {
   Result result = run({"--help"});
   EXPECT_EQ(result.exit, 0);

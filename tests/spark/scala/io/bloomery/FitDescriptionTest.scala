@@ -51,6 +51,7 @@ class FitDescriptionTest extends AnyFunSuite with EngineSuite {
     assert(lines("First step") == Seq("while rows still come: the first epoch draws from a buffer of 2048 rows"))
     assert(lines("Memory").head.matches("[0-9.]+ MB of each worker for the network: parameters [0-9.]+, gradients .*"))
     assert(lines("Memory")(1) == "and for rows up to 3.0 MB, then local directories (dataMemory)")
+    assert(lines("Memory")(2).matches("batches of up to [1-9][0-9]{3,} rows on each worker would fit beside the .*"))
     assert(lines("Threads").head.startsWith("1 of each worker compute (spark.task.cpus)"))
     assert(
       lines("Waits") == Seq(

@@ -1,6 +1,6 @@
 package io.bloomery
 
-import io.bloomery.engine.{Description, Engine}
+import io.bloomery.engine.{Description, Engine, Json}
 import org.apache.spark.SparkConf
 import org.apache.spark.bloomery.{FitPlan, TrainRequest, WorkerCpus, WorkerMemory}
 import org.apache.spark.ml.linalg.SQLDataTypes.VectorType
@@ -12,14 +12,14 @@ private[bloomery] final class FitDescription(params: TrainingParams, schema: Str
 
   def of(selected: DataFrame, request: TrainRequest): String = {
     val plan = FitPlan.of(selected, request)
-    val told = Engine.describe(plan.task)
+    val told = Engine.describe(withBudget(plan.task))
     val lines = Seq(
       "Training" -> training(told),
       "Rows" -> plan.input,
       "Workers" -> plan.workers,
       "Columns" -> columns(told).mkString("\n"),
       "First step" -> firstStep(told),
-      "Memory" -> s"${memory(told)}\n$rowMemory",
+      "Memory" -> (Seq(memory(told), rowMemory) ++ largestBatch(told)).mkString("\n"),
       "Threads" -> (s"${WorkerCpus.of(conf, request.workerCpus).text}; others assemble batches, exchange gradients" +
         " and read rows"),
       "Waits" -> waits(request),
@@ -108,6 +108,17 @@ private[bloomery] final class FitDescription(params: TrainingParams, schema: Str
     s"${mega(told.memoryBytes)} MB of each worker for the network: " + told.memoryParts.map { case (part, bytes) =>
       s"$part ${mega(bytes)}"
     }.mkString(", ")
+
+  private def networkMemory: Option[Long] =
+    WorkerMemory.network(conf, params.get(params.dataMemory), params.getNumWorkers, params.get(params.workerCpus))
+
+  /** So that the engine looks for the largest batch. */
+  private def withBudget(task: String): String =
+    networkMemory.fold(task)(bytes => Json.parse(task, "task").put("memoryBudget", bytes).toString)
+
+  private def largestBatch(told: Description): Option[String] = told.largestBatchSize.map { rows =>
+    s"batches of up to $rows rows on each worker would fit beside the rows that it keeps"
+  }
 
   private def rowMemory: String = {
     val rows = WorkerMemory.rows(

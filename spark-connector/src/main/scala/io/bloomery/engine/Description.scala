@@ -30,6 +30,9 @@ final case class Description(json: String) {
   /** One sigmoid, which tells the probability of class 1. */
   def isBinary: Boolean = outputs.head.isBinary
 
+  /** The largest batch of a worker within the task's memoryBudget. */
+  def largestBatchSize: Option[Long] = Option(node.get("largestBatchSize")).map(_.asLong())
+
   /** Of one worker, without its rows. */
   def memoryBytes: Long = node.path("memory").path("total").asLong()
   def memoryParts: Seq[(String, Long)] =

@@ -43,6 +43,19 @@ object WorkerMemory {
     }
   }
 
+  /** How many bytes are left for the network of a worker, where that is known before it runs. */
+  def network(
+      conf: SparkConf,
+      dataMemory: Option[Long],
+      numWorkers: Int,
+      workerCpus: Option[Int] = None): Option[Long] =
+    rows(conf, dataMemory, numWorkers, workerCpus).flatMap { rowBytes =>
+      val workers = RowSpace.workersPerExecutor(conf, numWorkers, workerCpus)
+      // Half of what there is, twice, is all of it.
+      val all = 2 * RowSpace.defaultMemory(conf, FreeMemory.now().bytes, workers)
+      Option.when(all > rowBytes)(all - rowBytes)
+    }
+
   /**
    * Keeps memory for a worker of this executor till it is given back. ResourceError, with what to change, when the
    * workers that are here want more together than was free before the first of them came. Where the driver has looked

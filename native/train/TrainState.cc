@@ -12,7 +12,8 @@ namespace bloomery::train {
 
 namespace {
 
-constexpr int64_t kVersion = 1;
+// Of the format, and of whatever a state that lies inside an epoch counts on, such as the order of rows.
+constexpr int64_t kVersion = 2;
 constexpr size_t kMaxDifferences = 5;
 constexpr const char* kStateKey = "state";
 
@@ -48,7 +49,8 @@ Json sharedJson(const SavedState& saved) {
   Json json = parseJson(checkpoint::readMetadata(bytesOf(saved.shared), kStateKey), "state of a checkpoint");
   if (!json.is_object() || !json.contains("version")) throw UserError("Not the state of a training");
   if (json.at("version") != kVersion) {
-    throw UserError(message("Checkpoint is of another version: ", json.at("version").dump(), ", wanted ", kVersion));
+    throw UserError(message("Checkpoint is of another version: ", json.at("version").dump(), ", wanted ", kVersion,
+                            ". Take another checkpointPath, or set resume to \"weights\""));
   }
   return json;
 }

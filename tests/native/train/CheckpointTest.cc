@@ -282,6 +282,24 @@ TEST(Checkpoint, otherRowsAreRefused) {
   }
 }
 
+// Whose rows came in another order: an epoch would take some twice and leave others out.
+TEST(Checkpoint, oneOfAnotherVersionIsRefused) {
+  Case test{"adam", optimizer("adam")};
+  Saved saved = checkpointsOf(test, rowsOf(test, 1), 2).front();
+  std::string& shared = saved.byRank[0].shared;
+  const std::string version = R"(\"version\":2)";
+  ASSERT_NE(shared.find(version), std::string::npos);
+  shared[shared.find(version) + version.size() - 1] = '1';
+  try {
+    goOnFrom(saved, test, rowsOf(test, 1));
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "Checkpoint is of another version: 1, wanted 2. Take another checkpointPath, or set resume to "
+                 "\"weights\"");
+  }
+}
+
 TEST(Checkpoint, nothingIsSavedUnlessTheTaskAsksForIt) {
   Case test{"adam", optimizer("adam")};
   Checkpoints checkpoints;

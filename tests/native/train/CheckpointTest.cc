@@ -300,6 +300,20 @@ TEST(Checkpoint, oneOfAnotherVersionIsRefused) {
   }
 }
 
+// Rows that come out of a shuffle once more may lie elsewhere; those for validation are the same ones all the same.
+TEST(Checkpoint, rowsOfAShuffleAreKnownByTheirNumbersAlone) {
+  auto print = [](const std::string& training, const std::vector<uint64_t>& ids) {
+    TaskSpec task = TaskSpec::parse(taskJson(training, 0, 1, R"(, "data": {"unordered": true})"));
+    data::RowStore rows(task.rowFormat()), held(task.rowFormat());
+    for (uint64_t id : ids) (id % 2 == 0 ? rows : held).append(id, 1);
+    return RowPrint::of(task, rows, held);
+  };
+  const std::string share = R"({"validationFraction": 0.5})";
+  EXPECT_EQ(print(share, {0, 1, 2}), print(share, {4, 3, 0}));
+  EXPECT_NE(print(share, {0, 1, 2}), print(share, {0, 1, 3}));
+  EXPECT_NE(print("{}", {0, 1, 2}), print("{}", {4, 3, 0}));
+}
+
 TEST(Checkpoint, nothingIsSavedUnlessTheTaskAsksForIt) {
   Case test{"adam", optimizer("adam")};
   Checkpoints checkpoints;

@@ -195,7 +195,7 @@ object TrainJob extends Logging {
         new ParquetRDD(data.sparkSession.sparkContext, plan)
           .mapPartitions(parts => Iterator.single(new ParquetFeed(spec, parts): Feed))
       case batches: Input.Batches =>
-        val rdd = batches.scan.rdd
+        val rdd = batches.rdd
         warnOfIdleWorkers(rdd.getNumPartitions, request.numWorkers, "partitions")
         val spec = ColumnarSpec(
           data.schema,

@@ -1,6 +1,5 @@
 #include "data/RowReader.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -33,7 +32,7 @@ struct RowReader::Ahead {
   };
 
   explicit Ahead(const RowStore& store) : rows(store), space(*store.space_), cipher(store.space_->makeCipher()) {
-    for (Window& window : windows) window.chunks.reserve(static_cast<size_t>(Order::kBlocksPerWindow));
+    for (Window& window : windows) window.chunks.reserve(static_cast<size_t>(Order::kMaxBlocksPerWindow));
     thread = namedThread("bloomery-read", [this] { run(); });
   }
 
@@ -100,9 +99,8 @@ void RowReader::Ahead::run() {
 
 void RowReader::Ahead::fill(Window& window) {
   window.isComplete = false;
-  int64_t first = window.number * Order::kBlocksPerWindow;
-  int64_t end = std::min(first + Order::kBlocksPerWindow, order->numBlocks());
-  for (int64_t place = first; place < end; ++place) {
+  int64_t end = order->firstPlace(window.number + 1);
+  for (int64_t place = order->firstPlace(window.number); place < end; ++place) {
     int64_t block = order->blockAt(place);
     if (places[static_cast<size_t>(block)] != nullptr) continue;
     SpillSpace::Place onDisk;

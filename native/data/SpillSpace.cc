@@ -81,7 +81,7 @@ ChunkMemory SpillSpace::take(size_t chunkBytes) {
 // the one that is used, in all of it but a chunk for each store: rows of a window lie all over its blocks.
 void SpillSpace::reserveReadBuffers(size_t chunkBytes) {
   size_t chunks = static_cast<size_t>(options_.memory) / chunkBytes;
-  size_t window = static_cast<size_t>(Order::kBlocksPerWindow);
+  size_t window = static_cast<size_t>(Order::kMaxBlocksPerWindow);
   size_t besides = chunks - std::min(chunks, stores_.size());
   size_t wanted = std::min(2 * window, std::max(chunks / 2, std::min(window, besides)));
   std::lock_guard lock(buffersMutex_);

@@ -48,6 +48,7 @@ Json settingsOf(const TaskSpec& task, const std::string& text) {
   settings["training"] = task.training.toJson();
   settings["training"].erase("epochs");
   settings["data"] = {{"shuffleBuffer", task.rows.shuffleBuffer}};
+  if (task.columns.validationByContent) settings["data"]["validationByContent"] = true;
   if (json.contains("columns")) settings["columns"] = json["columns"];
   settings["network"] = json["network"];
   return settings;

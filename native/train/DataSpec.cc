@@ -23,6 +23,7 @@ DataSpec DataSpec::fromJson(const Json& json) {
   spec.folders = reader.texts("folders", {});
   if (reader.has("encryptionKey")) spec.key = readCipherKey(reader.text("encryptionKey"), "data.encryptionKey");
   if (reader.has("rowsOfWorkers")) spec.rowsOfWorkers = reader.integers("rowsOfWorkers");
+  spec.unordered = reader.boolean("unordered", spec.unordered);
   reader.finish();
   for (int64_t rows : spec.rowsOfWorkers) {
     if (rows < 0) throw UserError(message("Negative: ", rows, " in data.rowsOfWorkers"));

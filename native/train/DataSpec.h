@@ -21,6 +21,7 @@ struct DataSpec {
   std::vector<std::string> folders;    // on disk
   std::optional<CipherKey> key;        // with which they are encrypted there
   std::vector<int64_t> rowsOfWorkers;  // by rank, where they are known before they come; else empty
+  bool unordered = false;              // rows may come in another order when they are read again
 
   static DataSpec fromJson(const Json& json);
   // nullptr: memory is not limited.

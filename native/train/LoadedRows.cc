@@ -52,7 +52,7 @@ std::string kindOfRows(const TaskSpec& task) {
   // A seed chooses rows for validation only where a share of them is.
   double fraction = task.columns.validationFraction;
   Json kind = Json::array({std::move(features), std::move(targets), task.columns.weight, task.columns.validation,
-                           fraction, fraction > 0 ? task.columns.seed : 0});
+                           fraction, fraction > 0 ? task.columns.seed : 0, task.columns.validationByContent});
   return kind.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

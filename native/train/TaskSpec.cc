@@ -60,6 +60,7 @@ void splitRows(TaskSpec& task) {
     throw UserError("Both validationFraction and a column that marks validation rows are set: keep one");
   }
   task.columns.validationFraction = task.training.validationFraction;
+  task.columns.validationByContent = task.rows.unordered;
   task.columns.seed = task.training.seed;
 }
 

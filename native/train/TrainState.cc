@@ -12,7 +12,8 @@ namespace bloomery::train {
 
 namespace {
 
-constexpr int64_t kVersion = 1;
+// Of the format, and of whatever a state that lies inside an epoch counts on, such as the order of rows.
+constexpr int64_t kVersion = 2;
 constexpr size_t kMaxDifferences = 5;
 constexpr const char* kStateKey = "state";
 
@@ -48,7 +49,8 @@ Json sharedJson(const SavedState& saved) {
   Json json = parseJson(checkpoint::readMetadata(bytesOf(saved.shared), kStateKey), "state of a checkpoint");
   if (!json.is_object() || !json.contains("version")) throw UserError("Not the state of a training");
   if (json.at("version") != kVersion) {
-    throw UserError(message("Checkpoint is of another version: ", json.at("version").dump(), ", wanted ", kVersion));
+    throw UserError(message("Checkpoint is of another version: ", json.at("version").dump(), ", wanted ", kVersion,
+                            ". Take another checkpointPath, or set resume to \"weights\""));
   }
   return json;
 }
@@ -69,8 +71,10 @@ void warn(Log* log, const std::string& text) {
 
 }  // namespace
 
-RowPrint RowPrint::of(const data::RowStore& training, const data::RowStore& validation) {
-  return {training.numRows(), validation.numRows(), training.idHash() ^ (validation.idHash() << 1)};
+// Rows that are chosen by what they hold are the same ones each time, at whichever places they come.
+RowPrint RowPrint::of(const TaskSpec& task, const data::RowStore& training, const data::RowStore& validation) {
+  uint64_t ids = task.columns.validationByContent ? 0 : training.idHash() ^ (validation.idHash() << 1);
+  return {training.numRows(), validation.numRows(), ids};
 }
 
 TrainState::TrainState(const TaskSpec& task, std::string settings, const ArenaLayout& layout, const Arena& parameters,

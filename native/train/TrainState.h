@@ -31,10 +31,10 @@ struct SavedState {
 // By which rows of a worker are known again.
 struct RowPrint {
   int64_t training = 0, validation = 0;
-  uint64_t ids = 0;  // a hash of the row ids in their order
+  uint64_t ids = 0;  // a hash of the row ids in their order; 0 where these are not the same each time
   bool operator==(const RowPrint&) const = default;
 
-  static RowPrint of(const data::RowStore& training, const data::RowStore& validation);
+  static RowPrint of(const TaskSpec& task, const data::RowStore& training, const data::RowStore& validation);
 };
 
 // Where a training stands, beside its parameters and the updater.

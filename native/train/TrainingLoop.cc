@@ -175,7 +175,7 @@ void TrainingLoop::countRows() {
   context_.progress.stepsPerEpoch(counted);
   takeSteps(counted);
   countedRows_ = true;
-  checkSameRows(resumed_, RowPrint::of(context_.trainingRows, context_.validationRows), totalRows_,
+  checkSameRows(resumed_, RowPrint::of(context_.task, context_.trainingRows, context_.validationRows), totalRows_,
                 totalValidationRows_, context_.communicator.rank(), context_.log);
 }
 
@@ -377,7 +377,7 @@ Position TrainingLoop::positionAt(int64_t epoch, int64_t step, double seconds) c
   position.next = next_;
   if (countedRows_) {
     position.rows = {totalRows_, totalValidationRows_};
-    position.print = RowPrint::of(context_.trainingRows, context_.validationRows);
+    position.print = RowPrint::of(context_.task, context_.trainingRows, context_.validationRows);
   }
   position.batches = ownBatches_;
   position.ownRows = ownRows_;

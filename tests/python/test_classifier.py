@@ -243,6 +243,18 @@ def test_null_label_names_partition_and_row(spark, blobs):
         classifier().fit(holed)
 
 
+def test_a_file_that_spark_cannot_read_is_one_sentence(spark, blobs, tmp_path):
+    folder = tmp_path / "blobs"
+    blobs.repartition(2).write.parquet(str(folder))
+    files = spark.read.parquet(str(folder)).where(col("label") >= 0)
+    gone = max(folder.glob("*.parquet"))
+    gone.unlink()
+    with pytest.raises(bloomery.UserError) as caught:
+        classifier().fit(files)
+    assert str(caught.value) == f"File is no longer there; refresh the DataFrame and fit again: file:{gone}"
+    assert live_resources(spark) == {}
+
+
 def test_exception_of_a_python_udf_arrives_as_itself(spark, blobs):
     @udf("int")
     def broken(label):

@@ -14,6 +14,7 @@
 #include "base/Random.h"
 #include "data/LateValues.h"
 #include "data/arrow/NumberColumn.h"
+#include "data/arrow/RowHash.h"
 #include "data/arrow/TargetColumn.h"
 
 namespace bloomery::data {
@@ -67,6 +68,9 @@ struct ArrowIngest::State {
   // Which columns fill which part of the input, and of the target.
   void planInput(size_t input);
   void planTarget(size_t target);
+
+  // All that make a row what it is: features, targets and weight.
+  std::vector<const arrow::Array*> arraysOf(const arrow::RecordBatch& batch) const;
 
   // How the training store keeps a target; the validation store keeps it likewise.
   bool isClass(size_t target) const { return training->format().targets[target].isClass; }
@@ -198,6 +202,17 @@ void ArrowIngest::State::planInput(size_t input) {
   features.push_back(std::move(planned));
 }
 
+std::vector<const arrow::Array*> ArrowIngest::State::arraysOf(const arrow::RecordBatch& batch) const {
+  std::vector<const arrow::Array*> arrays;
+  auto add = [&](int index) { arrays.push_back(batch.columns()[static_cast<size_t>(index)].get()); };
+  for (const std::vector<Feature>& input : features) {
+    for (const Feature& feature : input) add(feature.index);
+  }
+  for (const Target& target : targets) add(target.index);
+  if (weightIndex >= 0) add(weightIndex);
+  return arrays;
+}
+
 void ArrowIngest::State::settleTarget(size_t target, bool isClass) {
   training->settleTarget(target, isClass);
   if (validation != nullptr) validation->settleTarget(target, isClass);
@@ -299,12 +314,14 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   }
   std::optional<NumberColumn> weights = numbers(state.weightIndex);
   const auto* indicators = static_cast<const arrow::BooleanArray*>(array(state.validationIndex));
+  std::optional<RowHash> hash;
+  if (state.columns.validationFraction > 0 && state.columns.validationByContent) hash.emplace(state.arraysOf(*batch));
   for (int64_t i = 0; i < batch->num_rows(); ++i) {
     auto place = [&](const std::string& column) { return RowPlace{column, firstRow + i, partition}; };
     uint64_t rowId = makeRowId(partition, firstRow + i);
-    bool forValidation = indicators != nullptr
-                             ? readValidation(*indicators, i, place(state.columns.validation))
-                             : isForValidation(rowId, state.columns.validationFraction, state.columns.seed);
+    bool forValidation = indicators != nullptr ? readValidation(*indicators, i, place(state.columns.validation))
+                                               : isForValidation(hash ? hash->of(i) : rowId,
+                                                                 state.columns.validationFraction, state.columns.seed);
     float weight = weights ? readWeight(*weights, i, place(state.columns.weight)) : 1.0f;
     RowStore& store = forValidation ? *state.validation : *state.training;
     store.append(rowId, weight);
@@ -321,9 +338,9 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   }
 }
 
-bool isForValidation(uint64_t rowId, double fraction, uint64_t seed) {
+bool isForValidation(uint64_t rowIdOrHash, double fraction, uint64_t seed) {
   if (fraction == 0) return false;
-  RandomBlock block = philox(mixKey(seed, "validation"), rowId, 0);
+  RandomBlock block = philox(mixKey(seed, "validation"), rowIdOrHash, 0);
   return static_cast<double>(block[0]) * 0x1p-32 < fraction;
 }
 

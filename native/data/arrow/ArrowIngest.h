@@ -39,6 +39,7 @@ struct IngestColumns {
   std::string weight = {};                                     // empty: every row weighs 1
   std::string validation = {};                                 // empty: no column says which rows are for validation
   double validationFraction = 0;                               // instead: this share of the rows is
+  bool validationByContent = false;                            // by what a row holds, not by its id
   uint64_t seed = 0;                                           // of that choice
   std::vector<std::optional<CategoryRule>> vocabularies = {};  // by output: which words the classes are; empty: none
 
@@ -84,9 +85,9 @@ class ArrowBatchGuard {
 int64_t arrowBytesAllocated();
 std::string arrowVersion();
 
-// Whether a row is for validation when this share of all rows is: by its id and the seed alone, so that it stays what
-// it is however the rows come and whoever takes them.
-bool isForValidation(uint64_t rowId, double fraction, uint64_t seed);
+// Whether a row is for validation when this share of all rows is: by its id, or a hash of what it holds, and the seed
+// alone, so that it stays what it is however the rows come and whoever takes them.
+bool isForValidation(uint64_t rowIdOrHash, double fraction, uint64_t seed);
 
 inline uint64_t makeRowId(int partition, int64_t row) {
   return (static_cast<uint64_t>(partition) << 40) | static_cast<uint64_t>(row);

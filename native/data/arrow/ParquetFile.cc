@@ -98,7 +98,8 @@ int64_t bytesOf(const arrow::RecordBatch& batch) {
 template <typename Read>
 auto ParquetFile::guarded(Read read) const -> decltype(read().ValueUnsafe()) {
   auto unreadable = [&](const std::string& why) {
-    return UserError(message("Not a readable Parquet file: ", name_, ": ", firstLine(why)));
+    return UserError(
+        message("Not a readable Parquet file; write it again or remove it: ", name_, ": ", firstLine(why)));
   };
   try {
     auto result = read();

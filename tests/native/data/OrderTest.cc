@@ -77,10 +77,47 @@ TEST(Order, visitsEveryRowOnceForAnySize) {
   }
 }
 
-// Every place that the short last block can get: in the first, a middle and the last window, at its ends and inside.
+// Every place that the short last block can get: in the first, a middle and the last window, in one with a block more
+// than others, at its ends and inside.
 TEST(Order, visitsEveryRowOnceWhereverTheShortBlockLands) {
   for (uint64_t seed = 0; seed < 400; ++seed)
     expectEveryRowOnce(rowsOf(Order(64 * 4 * 3 + 9 * 4 + 1, 4, seed, 1, true)));
+}
+
+// Of all numbers of blocks up to some windows, and of many: as few windows as memory allows, none narrower than others.
+TEST(Order, windowsHaveEqualNumbersOfBlocks) {
+  std::vector<int64_t> sizes;
+  for (int64_t numBlocks = 1; numBlocks <= 700; ++numBlocks) sizes.push_back(numBlocks);
+  for (int64_t numBlocks : {100003, 64 * 1000, 64 * 1000 + 1, 64 * 1001 - 1}) sizes.push_back(numBlocks);
+  for (int64_t numBlocks : sizes) {
+    Order order(numBlocks * 3 - 1, 3, 9, 1, true);
+    ASSERT_EQ(order.numBlocks(), numBlocks);
+    ASSERT_EQ(order.numWindows(), (numBlocks + 63) / 64);
+    ASSERT_EQ(order.firstPlace(0), 0);
+    ASSERT_EQ(order.firstPlace(order.numWindows()), numBlocks);
+    int64_t least = numBlocks, most = 0;
+    for (int64_t window = 0; window < order.numWindows(); ++window) {
+      int64_t size = order.firstPlace(window + 1) - order.firstPlace(window);
+      least = std::min(least, size);
+      most = std::max(most, size);
+    }
+    ASSERT_LE(most, Order::kMaxBlocksPerWindow) << numBlocks << " blocks";
+    ASSERT_LE(most - least, 1) << numBlocks << " blocks";
+  }
+}
+
+// Sorted rows, one block more than a window takes: the last batches of an epoch must show as much as the first.
+TEST(Order, theEndOfAnEpochComesFromAllOverTheRows) {
+  constexpr int64_t kRowsPerBlock = 400, kBlocks = 65, kRows = kBlocks * kRowsPerBlock;
+  for (int64_t epoch = 1; epoch <= 20; ++epoch) {
+    Order order(kRows, kRowsPerBlock, 11, epoch, true);
+    std::set<int64_t> blocks;
+    for (int64_t position = kRows - 200; position < kRows; ++position)
+      blocks.insert(order.at(position) / kRowsPerBlock);
+    EXPECT_GE(blocks.size(), 28u) << "epoch " << epoch;
+    EXPECT_LT(*blocks.begin(), kBlocks / 4) << "epoch " << epoch;
+    EXPECT_GT(*blocks.rbegin(), kBlocks * 3 / 4) << "epoch " << epoch;
+  }
 }
 
 TEST(Order, differsByEpochAndSeedAndIsTheSameTwice) {
@@ -95,7 +132,7 @@ TEST(Order, isTheIdentityWithoutShuffling) {
   for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i], static_cast<int64_t>(i));
 }
 
-TEST(Order, needsSixtyFourBlocksAtATime) {
+TEST(Order, needsAtMostSixtyFourBlocksAtATime) {
   constexpr int64_t kRowsPerBlock = 50, kWindow = 64 * kRowsPerBlock;
   Order order(10 * kWindow, kRowsPerBlock, 3, 1, true);
   auto numBlocks = [&](int64_t first, int64_t count) {
@@ -174,10 +211,10 @@ TEST(Order, windowsAndTheirBlocksHoldTheRowsOfTheirPositions) {
         int64_t window = order.windowOf(position);
         ASSERT_TRUE(window == before || window == before + 1);
         before = window;
-        int64_t block = order.at(position) / 10, first = window * Order::kBlocksPerWindow;
-        int64_t end = std::min(first + Order::kBlocksPerWindow, order.numBlocks());
+        int64_t block = order.at(position) / 10, end = order.firstPlace(window + 1);
         bool found = false;
-        for (int64_t place = first; place < end; ++place) found = found || order.blockAt(place) == block;
+        for (int64_t place = order.firstPlace(window); place < end; ++place)
+          found = found || order.blockAt(place) == block;
         ASSERT_TRUE(found) << "position " << position << " of " << numRows;
       }
       EXPECT_EQ(before, order.numWindows() - 1);

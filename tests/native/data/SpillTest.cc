@@ -73,7 +73,7 @@ struct Budget {
 
 class SpilledRows : public testing::TestWithParam<Budget> {};
 
-// 150 chunks: two windows and a part of a third.
+// 150 chunks: three windows.
 TEST_P(SpilledRows, comeBackAsTheyWere) {
   TemporaryFolder one, other;
   SpillOptions options{GetParam().mebibytes * kMebibyte, {one.path(), other.path()}, {}};

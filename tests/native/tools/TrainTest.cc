@@ -248,7 +248,8 @@ TEST_F(TrainTest, whatIsWrongIsOneSentence) {
   std::string at = folder_.path() + "/";
   for (const Case& one : std::vector<Case>{
            {words({"--data", at + "nowhere"}), "File or folder does not exist: " + at + "nowhere"},
-           {words({"--data", at + "cut.parquet"}), "Not a readable Parquet file: " + cut + ": "},
+           {words({"--data", at + "cut.parquet"}),
+            "Not a readable Parquet file; write it again or remove it: " + cut + ": "},
            {words({"--data", at + "none.parquet"}), "No rows to train on: " + at + "none.parquet"},
            {words({"--features", "images"}),
             "Unknown column: images, nearest known: image, file " + at + "train/a.parquet"},

@@ -282,6 +282,38 @@ TEST(Checkpoint, otherRowsAreRefused) {
   }
 }
 
+// Whose rows came in another order: an epoch would take some twice and leave others out.
+TEST(Checkpoint, oneOfAnotherVersionIsRefused) {
+  Case test{"adam", optimizer("adam")};
+  Saved saved = checkpointsOf(test, rowsOf(test, 1), 2).front();
+  std::string& shared = saved.byRank[0].shared;
+  const std::string version = R"(\"version\":2)";
+  ASSERT_NE(shared.find(version), std::string::npos);
+  shared[shared.find(version) + version.size() - 1] = '1';
+  try {
+    goOnFrom(saved, test, rowsOf(test, 1));
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "Checkpoint is of another version: 1, wanted 2. Take another checkpointPath, or set resume to "
+                 "\"weights\"");
+  }
+}
+
+// Rows that come out of a shuffle once more may lie elsewhere; those for validation are the same ones all the same.
+TEST(Checkpoint, rowsOfAShuffleAreKnownByTheirNumbersAlone) {
+  auto print = [](const std::string& training, const std::vector<uint64_t>& ids) {
+    TaskSpec task = TaskSpec::parse(taskJson(training, 0, 1, R"(, "data": {"unordered": true})"));
+    data::RowStore rows(task.rowFormat()), held(task.rowFormat());
+    for (uint64_t id : ids) (id % 2 == 0 ? rows : held).append(id, 1);
+    return RowPrint::of(task, rows, held);
+  };
+  const std::string share = R"({"validationFraction": 0.5})";
+  EXPECT_EQ(print(share, {0, 1, 2}), print(share, {4, 3, 0}));
+  EXPECT_NE(print(share, {0, 1, 2}), print(share, {0, 1, 3}));
+  EXPECT_NE(print("{}", {0, 1, 2}), print("{}", {4, 3, 0}));
+}
+
 TEST(Checkpoint, nothingIsSavedUnlessTheTaskAsksForIt) {
   Case test{"adam", optimizer("adam")};
   Checkpoints checkpoints;

@@ -9,6 +9,13 @@
 namespace bloomery::train {
 namespace {
 
+TEST(TaskSpec, aShareOfRowsInNoOrderIsChosenByContent) {
+  const std::string unordered = R"(, "data": {"unordered": true})", share = R"({"validationFraction": 0.2})";
+  EXPECT_TRUE(TaskSpec::parse(taskJson(share, 0, 1, unordered)).columns.validationByContent);
+  EXPECT_FALSE(TaskSpec::parse(taskJson(share, 0, 1)).columns.validationByContent);
+  EXPECT_FALSE(TaskSpec::parse(taskJson("{}", 0, 1, unordered)).columns.validationByContent);
+}
+
 struct WrongTask {
   const char* name;
   std::string training;

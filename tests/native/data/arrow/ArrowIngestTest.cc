@@ -1,7 +1,9 @@
 #include "data/arrow/ArrowIngest.h"
 
 #include <cmath>
+#include <set>
 
+#include "data/Permutation.h"
 #include "data/arrow/IngestTest.h"
 
 namespace bloomery::data {
@@ -167,6 +169,40 @@ TEST_F(ArrowIngestTest, aShareOfTheRowsIsForValidationHoweverTheyCome) {
   EXPECT_EQ(split(50, 7), ids);
   EXPECT_NE(split(2000, 8), ids);
   EXPECT_NEAR(static_cast<double>(ids.size()), 400, 60);
+}
+
+// As behind a shuffle: the same rows, whose places tell nothing.
+TEST_F(ArrowIngestTest, rowsForValidationAreTheSameOnesInAnyOrderWhereTheyAreChosenByContent) {
+  auto split = [](uint64_t order, int64_t rowsOfBatch, bool byContent) {
+    RowFormat format{{{DType::kFloat32, 2}}, {{1, true}}};
+    RowStore training(format), validation(format);
+    IngestColumns columns{{"x"}, {"y"}};
+    columns.validationFraction = 0.2;
+    columns.validationByContent = byContent;
+    columns.seed = 7;
+    ArrowIngest ingest(columns, {{.shape = {3}}}, &training, &validation);
+    Permutation arrival(2000, order);
+    for (int64_t first = 0; first < 2000; first += rowsOfBatch) {
+      std::string x, y;
+      for (int64_t i = first; i < first + rowsOfBatch; ++i) {
+        auto id = order == 0 ? i : static_cast<int64_t>(arrival.at(static_cast<uint64_t>(i)));
+        x += message(x.empty() ? "[" : ", ", "[", id, ", ", id % 10, "]");
+        y += message(y.empty() ? "[" : ", ", id % 3);
+      }
+      handOver(ingest, *batchOf({{"y", arrow::int32(), y + "]"}, {"x", arrow::list(arrow::float32()), x + "]"}}),
+               static_cast<int>(order), first);
+    }
+    EXPECT_EQ(training.numRows() + validation.numRows(), 2000);
+    std::set<double> rows;
+    for (int64_t row = 0; row < validation.numRows(); ++row) rows.insert(featuresOf(validation, row)[0]);
+    EXPECT_EQ(static_cast<int64_t>(rows.size()), validation.numRows());
+    return rows;
+  };
+  auto rows = split(0, 2000, true);
+  EXPECT_NEAR(static_cast<double>(rows.size()), 400, 60);
+  EXPECT_EQ(split(1, 2000, true), rows);
+  EXPECT_EQ(split(2, 40, true), rows);
+  EXPECT_NE(split(1, 2000, false), split(0, 2000, false));
 }
 
 TEST_F(ArrowIngestTest, severalColumnsAreTheValuesOfOneTarget) {

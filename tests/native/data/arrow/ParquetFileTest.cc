@@ -288,7 +288,7 @@ TEST(ParquetRows, columnsThatNobodyWantsAreNotRead) {
     while (rows.next() != nullptr) {
     }
   });
-  EXPECT_EQ(text.find(message("Not a readable Parquet file: ", path, ": ")), 0u) << text;
+  EXPECT_EQ(text.find(message("Not a readable Parquet file; write it again or remove it: ", path, ": ")), 0u) << text;
 }
 
 TEST(ParquetRows, whatIsWrongIsSaidInOneSentence) {
@@ -322,7 +322,7 @@ TEST(ParquetRows, whatIsWrongIsSaidInOneSentence) {
     EXPECT_EQ(errorOf(one.path), one.error);
   }
   std::string error = errorOf(text);
-  EXPECT_EQ(error.find(message("Not a readable Parquet file: ", text, ": ")), 0u) << error;
+  EXPECT_EQ(error.find(message("Not a readable Parquet file; write it again or remove it: ", text, ": ")), 0u) << error;
   EXPECT_EQ(error.find('\n'), std::string::npos);
   EXPECT_EQ(arrowBytesAllocated(), 0);
 }

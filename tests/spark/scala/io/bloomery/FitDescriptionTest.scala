@@ -78,6 +78,20 @@ class FitDescriptionTest extends AnyFunSuite with EngineSuite {
     val cached = Tiny.data(spark).repartition(3, col("id")).persist()
     try assert(told(classifier, cached)("Repeated").head.startsWith("not promised"))
     finally cached.unpersist()
+    val rows = spark.createDataFrame(Tiny.data(spark).rdd.repartition(3), Tiny.data(spark).schema)
+    assert(told(classifier, rows)("Repeated").head.startsWith("not promised"))
+  }
+
+  test("by what rows for validation are chosen") {
+    val share = classifier.setValidationFraction(0.2)
+    assert(!told(classifier, parquet).contains("Validation"))
+    def chosen(data: DataFrame): String = told(share, data)("Validation").head
+    val told20 = "0.2 of the rows are evaluated, not trained on; a row is chosen by the seed and "
+    assert(chosen(parquet) == told20 + "its file and its place in it")
+    assert(chosen(Tiny.data(spark)) == told20 + "its partition and its place in it")
+    assert(chosen(Tiny.data(spark).repartition(3, col("id"))).startsWith(told20 + "what it holds"))
+    assert(chosen(spark.createDataFrame(Tiny.data(spark).rdd.repartition(3), Tiny.data(spark).schema))
+      .startsWith(told20 + "what it holds"))
   }
 
   test("what loads first says why, and footers of Parquet files let schedules stream") {

@@ -24,9 +24,14 @@ private[bloomery] final class FitDescription(params: TrainingParams, schema: Str
         " and read rows"),
       "Waits" -> waits(request),
       "Lost" -> lost(request),
-      "Repeated" -> plan.repeats)
+      "Repeated" -> plan.repeats) ++ validation(plan).map("Validation" -> _)
     lines.map { case (title, text) => f"$title%-12s" + text.replace("\n", "\n" + " " * 12) }.mkString("\n")
   }
+
+  private def validation(plan: FitPlan): Option[String] =
+    params.get(params.validationFraction).filter(_ > 0).map { share =>
+      s"$share of the rows are evaluated, not trained on; a row is chosen by the seed and ${plan.chosenBy}"
+    }
 
   private def waits(request: TrainRequest): String =
     s"up to ${request.slotTimeout} s for task slots (slotTimeout), ${request.connectTimeout} s for workers to start" +

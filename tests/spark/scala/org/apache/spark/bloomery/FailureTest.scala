@@ -1,6 +1,7 @@
 package org.apache.spark.bloomery
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
+import java.net.SocketTimeoutException
 
 import org.apache.spark.{SparkException, TaskKilledException}
 import org.apache.spark.shuffle.FetchFailedException
@@ -36,6 +37,7 @@ class FailureTest extends AnyFunSuite {
 
   test("only what Spark must handle belongs to Spark") {
     val fetchFailed = new FetchFailedException(null, 0, 0L, 0, 0, "gone")
+    def ofFile(cause: Throwable) = new SparkException("FAILED_READ_FILE.NO_HINT", Map("path" -> "file:/a"), cause)
     val cases = Table[Throwable, Boolean](
       ("error", "sparks"),
       (new TaskKilledException, true),
@@ -44,6 +46,9 @@ class FailureTest extends AnyFunSuite {
       (new IOException("disk"), true),
       (new InterruptedException, true),
       (new OutOfMemoryError, true),
+      (ofFile(new IOException("read", new SocketTimeoutException("no answer"))), true),
+      (ofFile(new IOException("FAILED_TO_UNCOMPRESS")), false),
+      (ofFile(new FileNotFoundException("/a")), false),
       (new IllegalStateException("udf"), false),
       (new UserError("bad"), false))
     forAll(cases)((error, sparks) => assert(Failure.belongsToSpark(error) == sparks))

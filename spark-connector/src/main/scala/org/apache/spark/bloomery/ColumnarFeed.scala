@@ -37,7 +37,8 @@ private[bloomery] final class ColumnarFeed(spec: ColumnarSpec, partitions: Itera
           while (first < batch.numRows()) {
             val count = places.run(first, math.min(batch.numRows(), first + spec.rowsPerBatch))
             slices.withSlice(batch, first, count) { (array, _) =>
-              trainer.ingest(array, places.source(first), places.row(first))
+              val source = places.source(first)
+              files.naming(source)(trainer.ingest(array, source, places.row(first)))
             }
             first += count
             reporter.pollIfDue()

@@ -1,6 +1,7 @@
 package org.apache.spark.bloomery
 
 import scala.util.Using
+import scala.util.control.NonFatal
 
 import org.apache.spark.{InterruptibleIterator, TaskContext}
 import org.apache.spark.sql.{classic, DataFrame, Row}
@@ -57,7 +58,10 @@ object EvaluateJob {
             Right(evaluator.sums())
         }
       }
-    catch { case error: BloomeryException => Left(Failure(error)) }
+    catch {
+      case error: BloomeryException => Left(Failure(error))
+      case NonFatal(error) => Left(Failure(FileFailure.inWords(error).getOrElse(throw error)))
+    }
   }
 
   private def add(a: Measured, b: Measured): Measured = (a, b) match {

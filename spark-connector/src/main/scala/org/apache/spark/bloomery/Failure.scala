@@ -39,7 +39,8 @@ private[bloomery] object Failure {
   /** Whether Spark has to see this exception, to run the stage again or to end the task. */
   def belongsToSpark(error: Throwable): Boolean = error match {
     case _: TaskKilledException | _: FetchFailedException | _: IOException => true
-    case NonFatal(_) => Option(error.getCause).exists(_.isInstanceOf[FetchFailedException])
+    case NonFatal(_) =>
+      Option(error.getCause).exists(_.isInstanceOf[FetchFailedException]) || FileFailure.mayPass(error)
     case _ => true
   }
 

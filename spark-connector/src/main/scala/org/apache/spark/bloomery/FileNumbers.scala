@@ -2,7 +2,7 @@ package org.apache.spark.bloomery
 
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.bloomery.InternalError
+import io.bloomery.{InternalError, UserError}
 
 /** The numbers of a scan's files, by their paths. Used on one thread. */
 private[bloomery] final class FileNumbers(numbers: Map[String, Int]) {
@@ -20,4 +20,12 @@ private[bloomery] final class FileNumbers(numbers: Map[String, Int]) {
     }
     lastNumber
   }
+
+  /** What is wrong with rows of the file of this number names it. */
+  def naming(number: Int)(body: => Unit): Unit =
+    try body
+    catch {
+      case error: UserError =>
+        throw numbers.collectFirst { case (path, `number`) => error.of(s"file $path") }.getOrElse(error)
+    }
 }

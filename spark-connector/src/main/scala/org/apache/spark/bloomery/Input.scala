@@ -6,6 +6,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, Row}
 import org.apache.spark.sql.bloomery.{BareScan, ColumnarScan, ParquetPlan}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.bloomery.UserError
 
@@ -39,7 +40,11 @@ private[bloomery] object Input {
   sealed trait BySpark extends Input {
     def data: classic.Dataset[Row]
     def files: Map[String, Int]
-    def numPartitions: Int
+    def rdd: RDD[_]
+    def numPartitions: Int = rdd.getNumPartitions
+
+    /** Whether rows come in this order again when Spark computes them anew. */
+    lazy val keepsOrder: Boolean = RowOrder.isPromised(data.queryExecution.executedPlan, rdd)
 
     override def share(rank: Int, numWorkers: Int): String =
       Grouping.roundRobin(numPartitions, numWorkers)(rank) match {
@@ -53,14 +58,13 @@ private[bloomery] object Input {
   final case class Batches(data: classic.Dataset[Row], scan: ColumnarScan, files: Map[String, Int], why: String)
       extends BySpark {
     override def text: String = s"columnar: $why"
-    override def numPartitions: Int = scan.rdd.getNumPartitions
+    override lazy val rdd: RDD[ColumnarBatch] = scan.rdd
   }
 
   /** Spark's rows. */
   final case class Rows(data: classic.Dataset[Row], files: Map[String, Int], why: String) extends BySpark {
     override def text: String = s"rows: $why"
-    override def numPartitions: Int = rdd.getNumPartitions
-    lazy val rdd: RDD[InternalRow] = data.queryExecution.toRdd
+    override lazy val rdd: RDD[InternalRow] = data.queryExecution.toRdd
   }
 
   private def named(partitions: Seq[Int]): String =

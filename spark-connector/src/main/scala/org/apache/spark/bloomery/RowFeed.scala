@@ -32,7 +32,7 @@ private[bloomery] final class RowFeed(spec: RowSpec, partitions: Iterator[(Int, 
         while (places.hasNext) {
           val (source, firstRow) = (places.source, places.row)
           batches.withBatch(RowFeed.ofAWhile(places.run)) { (array, _) =>
-            trainer.ingest(array, source, firstRow)
+            files.naming(source)(trainer.ingest(array, source, firstRow))
           }
           reporter.pollIfDue()
         }

@@ -89,7 +89,14 @@ object TrainJob extends Logging {
   def run(data: DataFrame, request: TrainRequest): TrainOutcome = run(data, Seq(request)).head
 
   /** The same for several trainings whose rows, workers and waiting are alike; outcomes come in their order. */
-  def run(data: DataFrame, requests: Seq[TrainRequest]): Seq[TrainOutcome] = {
+  def run(data: DataFrame, requests: Seq[TrainRequest]): Seq[TrainOutcome] =
+    try runOn(data, requests)
+    catch {
+      // Of stages before ours, which Spark runs and tries again by itself.
+      case error: SparkException => throw FileFailure.inWords(error).getOrElse(error)
+    }
+
+  private def runOn(data: DataFrame, requests: Seq[TrainRequest]): Seq[TrainOutcome] = {
     val started = ControlChannel.micros()
     val alike = requests.head
     val classicData = dealt(data, alike).asInstanceOf[classic.Dataset[Row]]
@@ -188,7 +195,7 @@ object TrainJob extends Logging {
         new ParquetRDD(data.sparkSession.sparkContext, plan)
           .mapPartitions(parts => Iterator.single(new ParquetFeed(spec, parts): Feed))
       case batches: Input.Batches =>
-        val rdd = batches.scan.rdd
+        val rdd = batches.rdd
         warnOfIdleWorkers(rdd.getNumPartitions, request.numWorkers, "partitions")
         val spec = ColumnarSpec(
           data.schema,

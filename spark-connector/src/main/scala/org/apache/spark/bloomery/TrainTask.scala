@@ -93,7 +93,7 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
       case error: ResourceError => broken(client, rank, LocalFolders.whyUnwritable(env, rank).getOrElse(error))
       case error: BloomeryException => broken(client, rank, error)
       case error: Throwable if Failure.belongsToSpark(error) => throw error
-      case error: Throwable => broken(client, rank, error)
+      case error: Throwable => broken(client, rank, FileFailure.inWords(error).getOrElse(error))
     }
   }
 

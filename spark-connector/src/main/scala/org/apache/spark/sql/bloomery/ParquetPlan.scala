@@ -136,15 +136,19 @@ private[spark] object ParquetPlan {
         .map {
           case (_, Success(footer)) => footer
           case (path, Failure(_: FileNotFoundException)) => throw vanished(path)
-          case (path, Failure(error)) =>
-            throw new UserError(s"Not a readable Parquet file: $path: ${firstLine(error)}")
+          case (path, Failure(error)) => throw unreadable(path, error)
         }
 
   def vanished(path: String): UserError =
     new UserError(s"File is no longer there; refresh the DataFrame and fit again: $path")
 
+  def unreadable(path: String, error: Throwable): UserError = {
+    val what = if (path.endsWith(".parquet")) "Parquet file" else "file"
+    new UserError(s"Not a readable $what; write it again or remove it: $path: ${firstLine(error)}")
+  }
+
   private def firstLine(error: Throwable): String =
-    String.valueOf(error.getMessage).linesIterator.nextOption().getOrElse("")
+    Option(error.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(error.getClass.getName)
 
   /** What of a file the engine would read otherwise than Spark. */
   private def difference(

@@ -47,7 +47,7 @@ def network(name: str, words: int):
             *(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU()),
             *(nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten()),
             *(nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10)),
-        ).to(memory_format=torch.channels_last)
+        )  # in the layout that PyTorch has by itself: channels last are slower here
 
     class Flights(nn.Module):
         def __init__(self):

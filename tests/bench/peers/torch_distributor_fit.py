@@ -110,7 +110,7 @@ def train(name: str, folder: str, columns: list, words: int, batch: int, epochs:
         loss_of = functions.binary_cross_entropy_with_logits
     torch.manual_seed(2 + rank)
     for epoch in range(epochs):
-        # Whole batches by index: a DataLoader that collates rows one by one takes far longer.
+        # Whole batches by index: no rows are collated one by one, as a DataLoader would.
         for chosen in torch.randperm(len(labels)).split(batch)[: steps[0]]:
             batches = [one[chosen] for one in inputs]
             if name == "mnist":

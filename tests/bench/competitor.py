@@ -95,7 +95,7 @@ class Competitor:
         return quiet if len(quiet) >= ENOUGH else [result for result, _ in self.blocks]
 
     def is_disturbed(self) -> bool:
-        return sum(others < QUIET for _, others in self.blocks) < ENOUGH
+        return sum(others < QUIET for _, others in self.blocks) < min(ENOUGH, len(self.blocks))
 
     def median(self) -> float:
         return statistics.median(self.counted())

@@ -38,11 +38,11 @@ def peak_bytes(spark: SparkSession) -> int:
     return 0
 
 
-def answer(spark: SparkSession, settings: str, run: Callable[[float], dict]) -> None:
+def answer(spark: SparkSession, settings: str, run: Callable[..., dict]) -> None:
     """Spark and its JVM write to standard output, too: answers go to the one that the program started with."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
-        result = run(float(line.split()[1]))
+        result = run(*map(float, line.split()[1:]))
         answers.write(json.dumps({"peakBytes": peak_bytes(spark), "settings": settings, **result}) + "\n")
         answers.flush()

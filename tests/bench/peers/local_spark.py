@@ -1,12 +1,13 @@
-"""The session of peers that are Spark itself: one core, no page, no progress bar."""
+"""The session of peers that are Spark itself: no page, no progress bar."""
 
 from pyspark.sql import SparkSession
 
 
-def session() -> SparkSession:
+def session(cores: int = 1, memory: str = "1g") -> SparkSession:
     return (
-        SparkSession.builder.master("local[1]")
+        SparkSession.builder.master(f"local[{cores}]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", memory)
         .getOrCreate()
     )

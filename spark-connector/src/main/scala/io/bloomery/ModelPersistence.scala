@@ -6,6 +6,14 @@ import scala.util.control.NonFatal
 
 /** Saves a model as Spark ML metadata plus the engine's own files. */
 private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends ServedWriter {
+
+  /** With the option `format` one file of that format instead: a client of Spark Connect reaches options of a writer. */
+  override def save(path: String): Unit = optionMap.get("format") match {
+    case None => super.save(path)
+    case Some("onnx") => model.exportOnnx(path)
+    case Some(other) => throw new UserError(s"Unknown format of a model: $other, known: onnx")
+  }
+
   override protected def saveImpl(path: String): Unit = {
     ModelMetadata.save(model, path, sparkSession)
     new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession)).write(

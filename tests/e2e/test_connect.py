@@ -74,7 +74,7 @@ def _listens(port: int) -> bool:
 
 def run(python: Path, folder: Path, *arguments: str, **more: str) -> str:
     result = subprocess.run(
-        [python, *arguments], cwd=folder, env={**os.environ, **more}, capture_output=True, text=True, timeout=300
+        [python, *arguments], cwd=folder, env={**os.environ, **more}, capture_output=True, text=True, timeout=200
     )
     assert result.returncode == 0, result.stderr[-4000:]
     return result.stdout
@@ -240,7 +240,10 @@ def test_what_does_not_work_is_one_sentence(seen, call, sentence):
 
 
 def test_lines_of_the_page_run_with_a_server_of_their_own(python, folder):
-    """They start a server in this machine's own Spark, to which the session's builder gives the jar."""
+    """They start a server in this machine's own Spark, to which the session's builder gives the jar.
+
+    They end with a model at hand and without `spark.stop()`, as scripts do: pyspark alone would never end.
+    """
     packages = folder / "packages"
     packages.mkdir()
     for name in ("pyspark", "py4j"):

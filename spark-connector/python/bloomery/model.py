@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
@@ -97,6 +99,11 @@ class NetworkModel(JavaModel, InputParams, Writable):
         self._transfer_params_to_java()
         with translated():
             return dict(self._java_obj.evaluation(dataset._jdf))
+
+    def __del__(self, _ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Lets a server forget the model, but not while Python ends: pyspark's call to it would wait forever then."""
+        if not _ending():
+            super().__del__()
 
     def _needs_jvm(self, what: str, instead: str) -> None:
         if jvm.is_remote():

@@ -40,11 +40,14 @@ def test_params_are_the_jvms(spark, kind):
     assert keywords == {*theirs, "callbacks"}
 
 
-def test_defaults_come_from_the_jvm(spark):
-    estimator = NeuralNetClassifier()
-    assert (estimator.getNumWorkers(), estimator.getVerbose(), estimator.getSlotTimeout()) == (1, 1, 120.0)
-    assert (estimator.getFeaturesCol(), estimator.getLabelCol()) == ("features", "label")
-    assert not estimator.isDefined("epochs")
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_defaults_are_the_jvms(spark, monkeypatch, kind):
+    theirs = {param.name: value for param, value in kind()._defaultParamMap.items()}
+    java = kind()._java_obj
+    assert theirs == {p.name(): java.getOrDefault(p) for p in java.params() if java.hasDefault(p)}
+    assert "epochs" not in theirs  # the engine's
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # where no JVM can be asked
+    assert {param.name: value for param, value in kind()._defaultParamMap.items()} == theirs
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

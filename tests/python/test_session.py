@@ -42,10 +42,39 @@ def test_session_builder_has_the_jar(monkeypatch, tmp_path):
     assert bloomery.spark_session_builder()._options == {"spark.jars": str(file)}  # each one anew
 
 
-def test_spark_connect_is_refused_in_one_sentence(monkeypatch):
-    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as a session of SparkSession.builder.remote(...) sets it
-    with pytest.raises(bloomery.BloomeryError, match=r"does not work over Spark Connect.*spark_session_builder"):
-        bloomery.NeuralNetClassifier(epochs=1)
+@pytest.fixture
+def remote(monkeypatch):
+    """What a session of SparkSession.builder.remote(...) sets; tests/e2e has a real one."""
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+
+
+NETWORK = bloomery.Sequential(bloomery.layers.Input(2), bloomery.layers.Dense(1))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bloomery.NeuralNetClassifier(callbacks=print),
+        lambda: bloomery.NeuralNetClassifier(initialModel=bloomery.NeuralNetModel()),
+        lambda: bloomery.NeuralNetClassifier().describe(None),
+        lambda: bloomery.NeuralNetModel.of(NETWORK, b""),
+        lambda: bloomery.NeuralNetModel().weights(),
+        lambda: bloomery.NeuralNetModel().evaluate(None),
+        lambda: bloomery.NeuralNetModel().network,
+        NETWORK.summary,
+    ],
+)
+def test_what_spark_connect_does_not_reach_is_told_in_one_sentence(remote, call):
+    with pytest.raises(bloomery.BloomeryError, match=r"^Spark Connect does not let a client reach [^\n]+: [^\n]+$"):
+        call()
+
+
+def test_estimator_over_spark_connect_is_its_name_and_params(remote):
+    estimator = bloomery.NeuralNetRegressor(network=NETWORK, num_workers=3)
+    assert estimator._java_obj == "io.bloomery.NeuralNetRegressor"
+    assert (estimator.getNumWorkers(), estimator.getVerbose(), estimator.getLoss()) == (3, 1, "mean_squared_error")
+    estimator.clear(estimator.numWorkers)
+    assert estimator.getNumWorkers() == 1
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,6 @@ import json
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyspark import SparkContext
-from pyspark.java_gateway import ensure_callback_server_started
-
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
 
@@ -21,6 +18,9 @@ class Callbacks:
     def __init__(self, functions: Iterable[Callback]) -> None:
         self._functions = list(functions)
         self.error: BaseException | None = None
+        from pyspark import SparkContext  # which a client of Spark Connect need not have
+        from pyspark.java_gateway import ensure_callback_server_started
+
         context = SparkContext._active_spark_context
         assert context is not None
         ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]

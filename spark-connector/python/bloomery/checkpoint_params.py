@@ -52,6 +52,10 @@ class CheckpointParams(Settable):
         TypeConverters.toInt,
     )
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(keepCheckpoints=2, resume="auto", maxRestarts=0)
+
     def getCheckpointPath(self) -> str:
         """The folder of the checkpoints."""
         return self.getOrDefault(self.checkpointPath)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from py4j.java_gateway import JavaClass
-from pyspark import SparkContext
 from pyspark.sql.utils import is_remote
 
 from bloomery.errors import BloomeryError, translated
+
+__all__ = ["describe", "is_remote", "java_class", "out_of_reach"]
+
+
+def out_of_reach(what: str, instead: str) -> BloomeryError:
+    """What there is to say where Spark's JVM is a server's, and the server does not answer this."""
+    return BloomeryError(f"Spark Connect does not let a client reach {what}: {instead}")
 
 
 def java_class(name: str) -> Any:
     """The JVM's class of this full name."""
     if is_remote():
-        raise BloomeryError(
-            "Bloomery does not work over Spark Connect, where this process has no JVM of Spark: start a session with"
-            " bloomery.spark_session_builder().master(...) instead of remote(...), or use spark-submit"
-        )
+        raise out_of_reach(name, "use a session of bloomery.spark_session_builder().master(...), or spark-submit")
+    # A client of Spark Connect need not have either.
+    from py4j.java_gateway import JavaClass
+    from pyspark import SparkContext
+
     context = SparkContext._active_spark_context
     if context is None or context._jvm is None:
         raise BloomeryError(
@@ -38,6 +44,12 @@ def java_class(name: str) -> Any:
 
 def describe(network_json: str) -> dict[str, Any]:
     """The engine's description of a network."""
+    if is_remote():
+        raise out_of_reach(
+            "the engine, which describes networks",
+            "fit says what is wrong with one before it reads a row; describe it in a session of"
+            " bloomery.spark_session_builder().master(...)",
+        )
     with translated():
         text = java_class("io.bloomery.engine.Engine").describe(f'{{"network": {network_json}}}').json()
     described: dict[str, Any] = json.loads(text)

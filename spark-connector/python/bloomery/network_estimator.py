@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pyspark.ml.base import _FitMultipleIterator
 from pyspark.ml.param import Param
 from pyspark.ml.wrapper import JavaEstimator
+from pyspark.sql import SparkSession
 
 from bloomery import jvm
 from bloomery.callbacks import Callback, Callbacks
@@ -17,6 +18,7 @@ from bloomery.errors import translated
 from bloomery.model import NetworkModel
 from bloomery.names import camel_case
 from bloomery.notebook import progress_bar
+from bloomery.params import clear
 from bloomery.persistence import Writable
 from bloomery.training_params import TrainingParams
 
@@ -42,8 +44,12 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
     def __init__(self, **params: Any) -> None:
         super().__init__()
         self._callbacks: list[Callback] = []
-        self._java_obj = jvm.java_class(f"io.bloomery.{type(self).__name__}")(self.uid)
-        self._transfer_params_from_java()
+        java_name = f"io.bloomery.{type(self).__name__}"
+        if jvm.is_remote():
+            self._java_obj = java_name  # all that the server is told beside the params
+        else:
+            self._java_obj = jvm.java_class(java_name)(self.uid)
+            self._transfer_params_from_java()
         self.setParams(**params)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -73,12 +79,22 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
                 plain[name] = value
         return super().setParams(**plain)
 
+    def clear(self, param: Param[Any]) -> None:
+        """Takes back what a param was set to."""
+        clear(self, param)
+
     def setCallbacks(self, value: Iterable[Callback] | Callback | None) -> Self:
         """Functions that are told of every epoch; one that returns a true value ends the training."""
         self._callbacks = [] if value is None else [value] if callable(value) else list(value)
         for function in self._callbacks:
             if not callable(function):
                 raise TypeError(f"A callback must be callable: {function!r}")
+        if self._callbacks and jvm.is_remote():
+            raise jvm.out_of_reach(
+                "callbacks, which the server would have to call here",
+                "stop early with earlyStoppingPatience, or fit in a session of"
+                " bloomery.spark_session_builder().master(...)",
+            )
         return self
 
     def describe(self, dataset: DataFrame) -> str:
@@ -87,6 +103,12 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         Which way the rows come and to which worker, what becomes of each column, when the first step is, memory,
         threads, and whether a repeated fit gives the same bits.
         """
+        if jvm.is_remote():
+            raise jvm.out_of_reach(
+                "describe",
+                "fit says before it reads a row what cannot work; describe in a session of"
+                " bloomery.spark_session_builder().master(...)",
+            )
         assert self._java_obj is not None
         self._transfer_params_to_java()
         with translated():
@@ -94,6 +116,8 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
 
     def fitOnParquet(self, path: str) -> M:
         """Fits on all rows of a Parquet file or folder, of any file system that Spark knows."""
+        if jvm.is_remote():
+            return self.fit(SparkSession.active().read.parquet(path))
         model = self._create_model(self._fitted(lambda estimator, _: estimator.fitOnParquet(path)))
         return self._copyValues(model)
 
@@ -101,8 +125,10 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         """Models of all param maps, each with its index; pyspark's tuners and `fit(df, [...])` call this.
 
         Rows are read once for all param maps that want the same of them, and trained on one after the other, in one
-        stage, when the first model is asked for.
+        stage, when the first model is asked for; over Spark Connect each fit is one of its own.
         """
+        if jvm.is_remote():
+            return super().fitMultiple(dataset, paramMaps)
         estimators = [self.copy(each) for each in paramMaps]
         lock = threading.Lock()
         models: list[M] = []
@@ -132,9 +158,15 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         ]
 
     def _begin_with(self, model: NetworkModel) -> None:
+        if jvm.is_remote():
+            raise jvm.out_of_reach("a model from another fit", "save it, and set initialModel to its path")
         assert self._java_obj is not None
         self.clear(self.initialModel)
         self._java_obj.setInitialModel(model._java_obj)
+
+    def _fit(self, dataset: DataFrame) -> M:
+        with translated():
+            return super()._fit(dataset)
 
     def _fit_java(self, dataset: DataFrame) -> JavaObject:
         return self._fitted(lambda estimator, _: estimator.fit(dataset._jdf))
@@ -158,5 +190,8 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
 
     def _create_model(self, java_model: JavaObject) -> M:
         model: M = self._model_class(java_model)
-        model._transfer_params_from_java()
+        if jvm.is_remote():
+            model._fitted_network = self.getNetwork() if self.isSet(self.network) else None
+        else:
+            model._transfer_params_from_java()
         return model

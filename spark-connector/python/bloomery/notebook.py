@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from py4j.protocol import Py4JError
-
 from bloomery import jvm
 
 _SECONDS = 0.5
@@ -29,6 +27,8 @@ def progress_bar(uid: str, verbose: int) -> Iterator[None]:
         yield
         return
     ipython: Any = importlib.import_module("IPython.display")
+    from py4j.protocol import Py4JError  # which a client of Spark Connect need not have
+
     live_fits = jvm.java_class("org.apache.spark.bloomery.LiveFits")
     before = live_fits.json(uid)  # of an earlier fit
     shown = ipython.display(ipython.HTML(render({"state": "waiting"})), display_id=True)

@@ -145,6 +145,10 @@ class RegressionParams(OneOutputParams):
         TypeConverters.toListString,
     )
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(loss="mean_squared_error")
+
     def getLabelCols(self) -> list[str]:
         """The columns of targets, one for each value of the output."""
         return self.getOrDefault(self.labelCols)

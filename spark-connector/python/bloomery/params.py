@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasFeaturesCol
+from pyspark.ml.wrapper import JavaParams
+from pyspark.sql.utils import is_remote
 
 from bloomery.losses import Loss
 from bloomery.metrics import Metric
@@ -93,6 +95,14 @@ def _refuse_user_code(value: Any) -> None:
             "Losses, metrics, layers and optimizers in user code are not offered in this version:"
             f" choose one that Bloomery has, instead of {value!r}"
         )
+
+
+def clear(stage: JavaParams, param: Param[Any]) -> None:
+    """Takes back what a param was set to, over Spark Connect as well, where pyspark's own clear does nothing."""
+    if is_remote():
+        Params.clear(stage, param)
+    else:
+        JavaParams.clear(stage, param)
 
 
 class Settable(Params):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyspark.ml.util import JavaMLReadable, JavaMLReader, JavaMLWritable, JavaMLWriter, MLReadable
+from pyspark.ml.util import JavaMLReadable, JavaMLReader, JavaMLWritable, JavaMLWriter, MLReadable, MLReader, MLWriter
 
 from bloomery import jvm
 from bloomery.errors import translated
@@ -40,8 +40,12 @@ class Reader(JavaMLReader[T]):
 class Writable(JavaMLWritable):
     """Can be saved."""
 
-    def write(self) -> Writer:
+    def write(self) -> MLWriter:  # type: ignore[override]
         """A writer for this."""
+        if jvm.is_remote():
+            from bloomery.connect import RemoteWriter
+
+            return RemoteWriter(self)
         return Writer(self)
 
 
@@ -49,6 +53,10 @@ class Readable(JavaMLReadable[T]):
     """Can be loaded."""
 
     @classmethod
-    def read(cls) -> Reader[T]:
+    def read(cls) -> MLReader[T]:  # type: ignore[override]
         """A reader for this class."""
+        if jvm.is_remote():
+            from bloomery.connect import RemoteReader
+
+            return RemoteReader(cls)
         return Reader(cls)

@@ -37,6 +37,10 @@ class ProgressParams(Settable):
         TypeConverters.toString,
     )
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(verbose=1)
+
     def getVerbose(self) -> int:
         """Whether progress is shown."""
         return self.getOrDefault(self.verbose)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from bloomery import jvm
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 class TrainingSummary:
     """The history of a fit, as it is saved with the model."""
 
-    def __init__(self, text: str, trace: str = '{"traceEvents": []}') -> None:
+    def __init__(self, text: str, trace: str | None = '{"traceEvents": []}') -> None:
         self._json: dict[str, Any] = json.loads(text)
         self._trace = trace
 
@@ -52,6 +54,8 @@ class TrainingSummary:
 
         The last few thousand spans of each, or with traceDir what its file has; not saved with the model.
         """
+        if self._trace is None:
+            raise jvm.out_of_reach("traces", "set traceDir, in which a fit leaves its own")
         return self._trace
 
     def to_json(self) -> str:

@@ -134,6 +134,10 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         TypeConverters.toString,
     )
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(numWorkers=1, forceRepartition=False, connectTimeout=60.0, stepTimeout=60.0, slotTimeout=120.0)
+
     def getNetwork(self) -> Network:
         """The network to train."""
         return Network.from_json(self.getOrDefault(self.network))

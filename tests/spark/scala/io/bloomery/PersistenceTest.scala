@@ -55,6 +55,17 @@ class PersistenceTest extends AnyFunSuite with EngineSuite {
     assert(NeuralNetClassificationModel.load(folder.toString).weights.toSeq == model.weights.toSeq)
   }
 
+  test("with the option format a model is exported instead") {
+    val folder = temporary("export")
+    def written(name: String, write: String => Unit): Seq[Byte] = {
+      write(folder.resolve(name).toString)
+      Files.readAllBytes(folder.resolve(name)).toSeq
+    }
+    assert(written("one", model.write.option("format", "onnx").save) == written("other", model.exportOnnx))
+    val unknown = intercept[UserError](model.write.option("format", "pmml").save(folder.resolve("none").toString))
+    assert(unknown.getMessage == "Unknown format of a model: pmml, known: onnx")
+  }
+
   test("a folder that is not a whole model is refused with the file that is wrong") {
     assert(refused(temporary("none").resolve("nothing")).startsWith("No such model folder"))
     assert(refused(temporary("empty")).contains("no model.json"))

@@ -3,6 +3,8 @@ package io.bloomery
 import java.util.concurrent.{CyclicBarrier, TimeUnit}
 
 import io.bloomery.engine.Json
+import org.apache.spark.bloomery.PredictSpec
+import org.apache.spark.ml.param.ParamMap
 import org.scalatest.funsuite.AnyFunSuite
 
 class SharedPredictorTest extends AnyFunSuite with EngineSuite {
@@ -27,6 +29,13 @@ class SharedPredictorTest extends AnyFunSuite with EngineSuite {
       .collect()
     assert(predictors.toSeq == Seq.fill(8)((1L, 1L)))
     assertNothingIsAlive()
+  }
+
+  test("copies of a model send its weights once") {
+    val model = Tiny.classifier.setEpochs(1).fit(Tiny.data(spark))
+    val copied = model.copy(ParamMap.empty).setPredictionCol("class")
+    def spec(model: NeuralNetClassificationModel): PredictSpec = model.trained.shared.spec("task", spark.sparkContext)
+    assert(spec(copied) == spec(model))
   }
 }
 

@@ -1,15 +1,22 @@
 package io.bloomery
 
 import io.bloomery.network.Network
-import org.apache.spark.ml.bloomery.ModelMetadata
-import org.apache.spark.ml.util.{MLReader, MLWriter}
+import org.apache.spark.ml.bloomery.{ModelMetadata, ServedReader, ServedWriter}
 import scala.util.control.NonFatal
 
 /** Saves a model as Spark ML metadata plus the engine's own files. */
-private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends MLWriter {
+private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends ServedWriter {
+
+  /** With the option `format` one file of that format instead: a client of Spark Connect reaches options of a writer. */
+  override def save(path: String): Unit = optionMap.get("format") match {
+    case None => super.save(path)
+    case Some("onnx") => model.exportOnnx(path)
+    case Some(other) => throw new UserError(s"Unknown format of a model: $other, known: onnx")
+  }
+
   override protected def saveImpl(path: String): Unit = {
     ModelMetadata.save(model, path, sparkSession)
-    new ModelFolder(path, ModelMetadata.hadoopConf(sparkSession)).write(
+    new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession)).write(
       Seq(
         ModelFolder.Network -> model.network.toJson.getBytes("UTF-8"),
         ModelFolder.Weights -> model.weights,
@@ -18,9 +25,9 @@ private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends MLWrit
 }
 
 private[bloomery] final class ModelReader[M <: NetworkModel[M]](make: (String, TrainedNetwork) => M)
-    extends MLReader[M] {
+    extends ServedReader[M] {
   override def load(path: String): M = {
-    val files = new ModelFolder(path, ModelMetadata.hadoopConf(sparkSession)).read()
+    val files = new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession)).read()
     def text(name: String): String = new String(files(name), "UTF-8")
     def made(uid: String): M =
       make(

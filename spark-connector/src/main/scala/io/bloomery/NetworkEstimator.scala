@@ -3,8 +3,7 @@ package io.bloomery
 import io.bloomery.engine.{Description, Engine, Json}
 import io.bloomery.network.Network
 import org.apache.spark.bloomery.{TrainJob, TrainOutcome, TrainRequest, WorkerMemory}
-import org.apache.spark.ml.Estimator
-import org.apache.spark.ml.bloomery.ModelMetadata
+import org.apache.spark.ml.bloomery.{ModelMetadata, ServedEstimator}
 import org.apache.spark.ml.param.ParamMap
 import org.apache.spark.ml.util.{DefaultParamsWritable, MLWriter}
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
@@ -16,7 +15,7 @@ import scala.jdk.CollectionConverters._
  * which model it makes.
  */
 abstract class NetworkEstimator[M <: NetworkModel[M]]
-    extends Estimator[M]
+    extends ServedEstimator[M]
     with TrainingParams
     with DefaultParamsWritable {
   import NetworkEstimator.MaxShown
@@ -188,6 +187,9 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
 
   private[bloomery] def described: Description =
     Engine.describe(Json.obj("network" -> TaskJson.network(this)).toString)
+
+  protected override def expectedBytes(dataset: Dataset[_]): Long =
+    withSessionDefaults(dataset.sparkSession).described.parameters * java.lang.Float.BYTES
 
   /** A copy in which params that are not set have what the session's settings give them. */
   private def withSessionDefaults(session: SparkSession): NetworkEstimator[M] =

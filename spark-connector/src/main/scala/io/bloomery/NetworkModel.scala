@@ -2,8 +2,8 @@ package io.bloomery
 
 import io.bloomery.engine.{Description, Json, NativePredictor, Safetensors, Tensor}
 import io.bloomery.network.Network
-import org.apache.spark.bloomery.{EvaluateJob, SharedModel}
-import org.apache.spark.ml.Model
+import org.apache.spark.bloomery.EvaluateJob
+import org.apache.spark.ml.bloomery.ServedModel
 import org.apache.spark.ml.param.ParamMap
 import org.apache.spark.ml.util.{Identifiable, MLReadable, MLReader, MLWritable, MLWriter}
 import org.apache.spark.sql.{DataFrame, Dataset}
@@ -14,13 +14,9 @@ import scala.util.Using
 
 /** What all models share: a trained network whose `transform` is lazy, batched and native. */
 abstract class NetworkModel[M <: NetworkModel[M]] private[bloomery] (private[bloomery] val trained: TrainedNetwork)
-    extends Model[M]
+    extends ServedModel[M, TrainingSummary]
     with NetworkParams
     with MLWritable {
-
-  private lazy val description: Description = network.describe()
-  private lazy val shared =
-    new SharedModel(weights, description.outputs.map(_.width).sum, description.rowBytes)
 
   protected def make(trained: TrainedNetwork): M
 
@@ -34,23 +30,25 @@ abstract class NetworkModel[M <: NetworkModel[M]] private[bloomery] (private[blo
 
   /** The same by name, such as `conv2d/kernel`, laid out as Keras has them. */
   def tensors: Map[String, Tensor] = Safetensors.read(weights)
-  def summary: TrainingSummary = trained.summary
-  def numParameters: Long = description.parameters
-  private[bloomery] def described: Description = description
+  override def summary: TrainingSummary = trained.summary
+  def numParameters: Long = described.parameters
+  private[bloomery] def described: Description = trained.description
+
+  protected override def bytes: Long = weights.length.toLong + network.toJson.length + summary.toJson.length
 
   override def transform(dataset: Dataset[_]): DataFrame = {
     transformSchema(dataset.schema, logging = true)
     PredictColumns.add(
       dataset,
-      Columns.features(dataset.schema, inputs(description).columns),
-      predictions(description).columns.map(made => PredictedField(made.field, made.kind)),
-      shared,
-      TaskJson.prediction(network, this, description))
+      Columns.features(dataset.schema, inputs(described).columns),
+      predictions(described).columns.map(made => PredictedField(made.field, made.kind)),
+      trained.shared,
+      TaskJson.prediction(network, this, described))
   }
 
   override def transformSchema(schema: StructType): StructType = {
-    Columns.features(schema, inputs(description).columns)
-    predictions(description).appendTo(schema)
+    Columns.features(schema, inputs(described).columns)
+    predictions(described).appendTo(schema)
   }
 
   /**
@@ -59,15 +57,15 @@ abstract class NetworkModel[M <: NetworkModel[M]] private[bloomery] (private[blo
    */
   def evaluate(dataset: Dataset[_]): Map[String, Double] = {
     val schema = dataset.schema
-    val features = inputs(description).columns.map(column => column.name -> Columns.features(schema, column))
-    val labels = targets(description).columns.map(label => label.name -> Columns.label(schema, label, takesValues))
+    val features = inputs(described).columns.map(column => column.name -> Columns.features(schema, column))
+    val labels = targets(described).columns.map(label => label.name -> Columns.label(schema, label, takesValues))
     val weight = TaskJson.column(this, weightCol).map(name => name -> Columns.number(schema, "weightCol", name))
     val columns = (features ++ labels ++ weight).distinctBy(_._1).map(_._2)
     EvaluateJob.run(
       dataset.select(columns: _*),
-      TaskJson.evaluation(network, this, description),
-      shared,
-      description.rowBytes)
+      TaskJson.evaluation(network, this, described),
+      trained.shared,
+      described.rowBytes)
   }
 
   /** For Python. */

@@ -1,11 +1,15 @@
 package io.bloomery
 
 import org.apache.spark.ml.param.{ParamMap, StringArrayParam}
+import org.apache.spark.ml.util.Identifiable
 
 /** A trained network that classifies. */
 final class NeuralNetClassificationModel private[bloomery] (override val uid: String, trained: TrainedNetwork)
     extends NetworkModel[NeuralNetClassificationModel](trained)
     with ClassificationParams {
+
+  /** For the list of META-INF/services alone, which is of classes that can be made from nothing. */
+  private[bloomery] def this() = this(Identifiable.randomUID("neuralNetModel"), TrainedNetwork.none)
 
   final val labels: StringArrayParam = new StringArrayParam(
     this,

@@ -1,11 +1,15 @@
 package io.bloomery
 
 import org.apache.spark.ml.param.ParamMap
+import org.apache.spark.ml.util.Identifiable
 
 /** A trained network that tells values. */
 final class NeuralNetRegressionModel private[bloomery] (override val uid: String, trained: TrainedNetwork)
     extends NetworkModel[NeuralNetRegressionModel](trained)
     with RegressionParams {
+
+  /** For the list of META-INF/services alone, which is of classes that can be made from nothing. */
+  private[bloomery] def this() = this(Identifiable.randomUID("neuralNetModel"), TrainedNetwork.none)
 
   /** Values of a row. */
   def numTargets: Int = described.outputs.head.width

@@ -2,10 +2,15 @@ package io.bloomery
 
 import io.bloomery.engine.Json
 import org.apache.spark.bloomery.{FitEvent, Timeline}
+import org.apache.spark.ml.util.Identifiable
 import scala.jdk.CollectionConverters._
 
-/** How a fit went, as `history.json` of a model folder keeps it. */
-final class TrainingSummary private (json: String, timeline: Timeline) {
+/**
+ * How a fit went, as `history.json` of a model folder keeps it. It has a uid because of what has one a client of Spark
+ * Connect may ask the text, which is its JSON.
+ */
+final class TrainingSummary private (json: String, timeline: Timeline) extends Identifiable {
+  override val uid: String = Identifiable.randomUID("trainingSummary")
   private val node = Json.parse(json, "history")
 
   /** The epochs in order. */
@@ -32,6 +37,8 @@ final class TrainingSummary private (json: String, timeline: Timeline) {
   }.toSeq
 
   def toJson: String = json
+
+  override def toString: String = toJson
 
   /**
    * What the workers' threads did, by one clock, for chrome://tracing or Perfetto; a worker is a process. The last few

@@ -14,6 +14,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.rpc.RpcEndpointRef
 import org.apache.spark.sql.{classic, DataFrame, Row, SparkSession}
+import org.apache.spark.sql.bloomery.SessionJars
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.util.Utils
 
@@ -78,6 +79,7 @@ object TrainJob extends Logging {
       checkpoints: Option[CheckpointRequest],
       traceDir: Option[String] = None,
       workerCpus: Option[Int] = None): Unit = {
+    SessionJars.check(session)
     Slots.check(session.sparkContext.conf, numWorkers, workerCpus)
     WorkerNetwork.encrypts(session.sparkContext.conf)
     LocalFolders.checkDriver(SparkEnv.get)

@@ -1,0 +1,61 @@
+package org.apache.spark.ml.bloomery
+
+import org.apache.spark.ml.{Estimator, Model}
+import org.apache.spark.ml.util.{HasTrainingSummary, MLReader, MLWriter}
+import org.apache.spark.sql.{DataFrame, Dataset}
+
+/**
+ * What the server of Spark Connect asks of an estimator and of the model that it keeps for a client: how large the model
+ * is, and how it goes to the driver's own disk and comes back. Spark keeps these methods to itself, hence the package;
+ * those that Spark 4.0 does not have are not called there. The server finds the classes by META-INF/services.
+ */
+abstract class ServedEstimator[M <: Model[M]] extends Estimator[M] {
+
+  /** Bytes of the model that a fit would make, known before it. */
+  protected def expectedBytes(dataset: Dataset[_]): Long
+
+  private[spark] override def estimateModelSize(dataset: Dataset[_]): Long = expectedBytes(dataset)
+}
+
+abstract class ServedModel[M <: ServedModel[M, S], S] extends Model[M] with HasTrainingSummary[S] {
+
+  /** What a client reaches of a model by name: a summary's text comes to it as that of any object with a uid. */
+  override def summary: S
+
+  protected def bytes: Long
+
+  override def hasSummary: Boolean = true
+
+  private[spark] override def estimatedSize: Long = bytes
+
+  /** The model's own files have it. */
+  private[spark] override def saveSummary(path: String): Unit = ()
+
+  private[spark] override def loadSummary(path: String, dataset: DataFrame): Unit = ()
+}
+
+/** Writes to any path that Hadoop knows, or to the driver's own disk, whatever Hadoop's default file system is. */
+abstract class ServedWriter extends MLWriter {
+  private var local = false
+
+  private[spark] override def saveToLocal(path: String): Unit = {
+    local = true
+    super.saveToLocal(path)
+  }
+
+  /** The path as Hadoop is to understand it. */
+  protected def hadoopPath(path: String): String = if (local) s"file:$path" else path
+}
+
+/** The same for reading. */
+abstract class ServedReader[T] extends MLReader[T] {
+  private var local = false
+
+  private[spark] override def loadFromLocal(path: String): T = {
+    local = true
+    super.loadFromLocal(path)
+  }
+
+  /** The path as Hadoop is to understand it. */
+  protected def hadoopPath(path: String): String = if (local) s"file:$path" else path
+}

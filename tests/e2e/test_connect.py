@@ -128,6 +128,7 @@ print(load().transform(rows).where("prediction = label").count(), spark.conf.get
 """
 
 
+@pytest.mark.soak
 def test_server_without_the_jar_is_named_in_one_sentence(python, seen, folder, tmp_path):
     home = Path(pyspark.__path__[0])
     with server(home, "local-cluster[1,1,1024]", tmp_path) as url:

@@ -43,6 +43,14 @@ class WorkerMemoryTest extends AnyFunSuite {
     assert(WorkerMemory.rows(conf("spark.master" -> "local[2]"), None, 2).exists(_ > 0))
   }
 
+  test("so is the memory that is left for the network, which a driver elsewhere cannot tell") {
+    assert(WorkerMemory.network(conf("spark.master" -> "spark://host:7077"), Some(7L), 2).isEmpty)
+    assert(WorkerMemory.network(conf(onYarn: _*), None, 2).contains(512 * MiB))
+    assert(WorkerMemory.network(conf(onYarn: _*), Some(100 * MiB), 2).contains(924 * MiB))
+    assert(WorkerMemory.network(conf(onYarn: _*), Some(1L << 40), 2).isEmpty)
+    assert(WorkerMemory.network(conf("spark.master" -> "local[2]"), Some(7L), 2).exists(_ > 0))
+  }
+
   private def refusedHere(body: => Any): String = intercept[ResourceError](body).getMessage
 
   test("workers of an executor take together no more than was free before the first came") {

@@ -34,14 +34,10 @@ object WorkerMemory {
       conf: SparkConf,
       dataMemory: Option[Long],
       numWorkers: Int,
-      workerCpus: Option[Int] = None): Option[Long] = {
-    val isHere = conf.get("spark.master", "").matches("local(\\[.*\\])?")
-    dataMemory.orElse {
-      Option.when(isHere || RowSpace.overhead(conf).isDefined) {
-        RowSpace.defaultMemory(conf, FreeMemory.now().bytes, RowSpace.workersPerExecutor(conf, numWorkers, workerCpus))
-      }
-    }
-  }
+      workerCpus: Option[Int] = None): Option[Long] =
+    dataMemory.orElse(known(conf).map { bytes =>
+      RowSpace.defaultMemory(conf, bytes, RowSpace.workersPerExecutor(conf, numWorkers, workerCpus))
+    })
 
   /** How many bytes are left for the network of a worker, where that is known before it runs. */
   def network(
@@ -49,12 +45,18 @@ object WorkerMemory {
       dataMemory: Option[Long],
       numWorkers: Int,
       workerCpus: Option[Int] = None): Option[Long] =
-    rows(conf, dataMemory, numWorkers, workerCpus).flatMap { rowBytes =>
-      val workers = RowSpace.workersPerExecutor(conf, numWorkers, workerCpus)
-      // Half of what there is, twice, is all of it.
-      val all = 2 * RowSpace.defaultMemory(conf, FreeMemory.now().bytes, workers)
-      Option.when(all > rowBytes)(all - rowBytes)
-    }
+    for {
+      bytes <- known(conf)
+      kept <- rows(conf, dataMemory, numWorkers, workerCpus)
+      left = bytes / RowSpace.workersPerExecutor(conf, numWorkers, workerCpus) - kept
+      if left > 0
+    } yield left
+
+  /** What an executor has beside the heap, as far as the driver can tell. */
+  private def known(conf: SparkConf): Option[Long] = {
+    val isHere = conf.get("spark.master", "").matches("local(\\[.*\\])?")
+    RowSpace.overhead(conf).orElse(Option.when(isHere)(FreeMemory.now().bytes))
+  }
 
   /**
    * Keeps memory for a worker of this executor till it is given back. ResourceError, with what to change, when the

@@ -34,28 +34,24 @@ abstract class ServedModel[M <: ServedModel[M, S], S] extends Model[M] with HasT
   private[spark] override def loadSummary(path: String, dataset: DataFrame): Unit = ()
 }
 
-/** Writes to any path that Hadoop knows, or to the driver's own disk, whatever Hadoop's default file system is. */
-abstract class ServedWriter extends MLWriter {
-  private var local = false
-
-  private[spark] override def saveToLocal(path: String): Unit = {
-    local = true
-    super.saveToLocal(path)
-  }
+/** Goes to any path that Hadoop knows, or to the driver's own disk, whatever Hadoop's default file system is. */
+private[bloomery] trait MaybeLocal {
+  protected var isLocal = false
 
   /** The path as Hadoop is to understand it. */
-  protected def hadoopPath(path: String): String = if (local) s"file:$path" else path
+  protected def hadoopPath(path: String): String = if (isLocal) s"file:$path" else path
 }
 
-/** The same for reading. */
-abstract class ServedReader[T] extends MLReader[T] {
-  private var local = false
+abstract class ServedWriter extends MLWriter with MaybeLocal {
+  private[spark] override def saveToLocal(path: String): Unit = {
+    isLocal = true
+    super.saveToLocal(path)
+  }
+}
 
+abstract class ServedReader[T] extends MLReader[T] with MaybeLocal {
   private[spark] override def loadFromLocal(path: String): T = {
-    local = true
+    isLocal = true
     super.loadFromLocal(path)
   }
-
-  /** The path as Hadoop is to understand it. */
-  protected def hadoopPath(path: String): String = if (local) s"file:$path" else path
 }

@@ -20,6 +20,8 @@ void forgetErrors() {
   errno = 0;
 }
 
+constexpr size_t kReadBufferBytes = size_t{128} << 10;
+
 }  // namespace
 
 struct TlsIdentity::State {
@@ -34,8 +36,11 @@ TlsIdentity::TlsIdentity(const TlsCredentials& credentials) : state_(std::make_u
   // Sessions are neither kept nor resumed: every connection proves everything anew.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   require(SSL_CTX_set_num_tickets(context, 0) == 1, "tickets");
-  // Gloo moves what it could not write at once, and goes on where a write ended.
+  // What could not be written at once may be moved, and a write goes on where it ended.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Several records are taken from the socket by one call, instead of one record by two.
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_default_read_buffer_len(context, kReadBufferBytes);
   OwnedCertificate authority = readCertificate(credentials.authority);
   require(X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) == 1, "authority");
   require(SSL_CTX_use_certificate(context, readCertificate(credentials.certificate).get()) == 1, "certificate");

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "base/Error.h"
-#include "comm/gloo/BrokenPipeGuard.h"
+#include "comm/tcp/BrokenPipeGuard.h"
 
 namespace bloomery::comm {
 
@@ -50,7 +50,6 @@ void GlooCommunicator::run(const char* operation, size_t bytes, Timeout timeout,
     body(++tag_);
   } catch (const std::exception& error) {
     if (mesh_->aborted()) throw Cancelled(message("Communication was aborted during ", what()));
-    // The transport's thread wakes us before it has told of the loss; closing waits for it.
     mesh_->close();
     auto loss = mesh_->firstLoss();
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {

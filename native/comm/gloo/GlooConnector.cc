@@ -1,29 +1,20 @@
 #include "comm/gloo/GlooConnector.h"
 
+#include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/Error.h"
-#include "base/NamedThread.h"
-#include "comm/gloo/BrokenPipeGuard.h"
 #include "comm/gloo/GlooCommunicator.h"
 #include "comm/gloo/Mesh.h"
 #include "comm/local/LocalGroup.h"
+#include "comm/tcp/BrokenPipeGuard.h"
 #include "comm/tcp/PeerJoin.h"
 
 namespace bloomery::comm {
 
 namespace {
-
-namespace tcp = gloo::transport::tcp;
-
-// A cancellation does not notify, so the wait looks at it this often.
-constexpr auto kCancellationInterval = std::chrono::milliseconds(20);
 
 // Comes before the address of a rank, so that a mistake of the rendezvous is not taken for a dead peer.
 struct AddressHeader {
@@ -41,70 +32,6 @@ SocketAddress readAddress(const std::string& address, int rank, int size) {
   std::memcpy(&result.storage, address.data() + sizeof(expected), sizeof(result.storage));
   return result;
 }
-
-// Gloo's pairs listen before they are given their connections: where nobody but this machine could see it.
-std::shared_ptr<tcp::Device> makeDevice() {
-  std::shared_ptr<tcp::Device> device;
-  std::string failure;
-  // The transport's thread takes over the name and the signal mask of the thread that makes it.
-  namedThread("bloomery-gloo", [&] {
-    BrokenPipeGuard guard;
-    for (const char* host : {"127.0.0.1", "::1"}) {
-      try {
-        device = std::make_shared<tcp::Device>(tcp::CreateDeviceAttr(tcp::attr(host)));
-        return;
-      } catch (const std::exception& error) {
-        failure = withoutSourcePlace(error.what());
-      }
-    }
-  }).join();
-  if (device == nullptr) throw ResourceError(message("Cannot start the transport between workers: ", failure));
-  return device;
-}
-
-// A pair that both ends know of does not mean that the others have all of theirs: only who hears from everybody is
-// connected. On a thread of its own, because Gloo's part can be interrupted only by closing.
-class Roll {
- public:
-  Roll(Communicator& communicator, Timeout left) {
-    thread_ = namedThread("bloomery-join", [this, &communicator, left] { call(communicator, left); });
-  }
-  ~Roll() {
-    if (thread_.joinable()) thread_.join();
-  }
-
-  bool wait(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, time, [&] { return done_; });
-  }
-  // What failed, or nothing.
-  std::exception_ptr finish() {
-    thread_.join();
-    return error_;
-  }
-
- private:
-  void call(Communicator& communicator, Timeout left) {
-    std::exception_ptr error;
-    try {
-      BrokenPipeGuard guard;
-      auto ranks = communicator.allgather(static_cast<uint64_t>(communicator.rank()), left);
-      for (size_t i = 0; i < ranks.size(); ++i) check(ranks[i] == i, "Rank ", i, " says that it is rank ", ranks[i]);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    std::lock_guard lock(mutex_);
-    error_ = error;
-    done_ = true;
-    changed_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;
-};
 
 }  // namespace
 
@@ -167,23 +94,26 @@ std::unique_ptr<Communicator> GlooConnector::connect(const std::vector<std::stri
   auto connections =
       state.join(Credentials::read(credentials, state.rank, state.size), addresses, deadline, cancellation, log);
   state.listener.reset();
-  auto mesh = std::make_shared<Mesh>(makeDevice(), state.rank, state.size);
-  mesh->adopt(std::move(connections));
+  auto mesh = std::make_shared<Mesh>(state.rank, std::move(connections));
   auto communicator = std::make_unique<GlooCommunicator>(mesh);
 
-  // Whoever waits here keeps the deadline, and aborts the roll when it has passed.
-  constexpr auto kLonger = std::chrono::seconds(1);
-  Roll roll(*communicator, std::chrono::duration_cast<Timeout>(deadline - Mesh::Clock::now() + kLonger));
-  bool inTime = false;
-  do inTime = roll.wait(kCancellationInterval);
-  while (!inTime && !cancellation.cancelled() && Mesh::Clock::now() < deadline);
-  if (!inTime) mesh->abort();
-  std::exception_ptr error = roll.finish();
-  if (inTime && error == nullptr) return communicator;
-  cancellation.throwIfCancelled();
-  if (inTime) std::rethrow_exception(error);
-  throw PeerLost(message("Not connected within ", state.timeout.count(), " ms: other workers lack each other, on rank ",
-                         state.rank, " of ", state.size));
+  // A pair that both ends know of does not mean that the others have all of theirs: only who hears from everybody is
+  // connected.
+  mesh->setCancellation(&cancellation);
+  try {
+    auto left = std::chrono::ceil<Timeout>(deadline - Mesh::Clock::now());
+    auto ranks = communicator->allgather(static_cast<uint64_t>(state.rank), std::max(left, Timeout(0)));
+    for (size_t i = 0; i < ranks.size(); ++i) check(ranks[i] == i, "Rank ", i, " says that it is rank ", ranks[i]);
+  } catch (const Cancelled&) {
+    cancellation.throwIfCancelled();
+    throw;
+  } catch (const PeerLost&) {
+    if (Mesh::Clock::now() < deadline) throw;
+    throw PeerLost(message("Not connected within ", state.timeout.count(),
+                           " ms: other workers lack each other, on rank ", state.rank, " of ", state.size));
+  }
+  mesh->setCancellation(nullptr);
+  return communicator;
 }
 
 }  // namespace bloomery::comm

@@ -1,308 +1,215 @@
 #include "comm/gloo/Mesh.h"
 
-#include <gloo/transport/tcp/pair.h>
-#include <gloo/transport/tcp/unbound_buffer.h>
-#include <sys/epoll.h>
+#include <gloo/common/error.h>
+#include <gloo/transport/address.h>
+#include <gloo/transport/buffer.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
-#include <functional>
-#include <future>
 
 #include "base/Error.h"
 
 namespace bloomery::comm {
 
-namespace tcp = gloo::transport::tcp;
-
-constexpr const char* kGivenUp = "Connection was given up";  // by this rank: nobody is lost
-
-// One operation's view of memory. The base class counts what is done; only the waits are ours.
-class MeshBuffer : public tcp::UnboundBuffer {
- public:
-  MeshBuffer(std::shared_ptr<Mesh> mesh, void* data, size_t bytes)
-      : tcp::UnboundBuffer(mesh, data, bytes), mesh_(*mesh) {
-    mesh_.enter(this);
-  }
-  ~MeshBuffer() override { mesh_.leave(this); }
-
-  bool waitRecv(int* rank, std::chrono::milliseconds) override {
-    wait(recvCv_, recvCompletions_, source_, "it sent nothing in time");
-    if (rank != nullptr) *rank = recvRank_;
-    return true;
-  }
-  bool waitSend(int* rank, std::chrono::milliseconds) override {
-    wait(sendCv_, sendCompletions_, target_, "it took nothing in time");
-    if (rank != nullptr) *rank = sendRank_;
-    return true;
-  }
-
-  using tcp::UnboundBuffer::recv;
-  void recv(int source, uint64_t slot, size_t offset, size_t bytes) override {
-    source_ = source;
-    tcp::UnboundBuffer::recv(source, slot, offset, bytes);
-  }
-  void send(int target, uint64_t slot, size_t offset, size_t bytes) override {
-    target_ = target;
-    mesh_.bytesSent_ += static_cast<int64_t>(std::min(bytes, size - offset));
-    tcp::UnboundBuffer::send(target, slot, offset, bytes);
-  }
-
-  // Takes the base class, for a pair may hold a buffer on whose destruction the owner waits: then only that is left.
-  static void fail(tcp::UnboundBuffer& buffer, const std::exception_ptr& reason) {
-    auto signal = &MeshBuffer::signalException;
-    (buffer.*signal)(reason);
-  }
-
- private:
-  void wait(std::condition_variable& changed, int& completions, int peer, const char* complaint) {
-    std::unique_lock lock(m_);
-    changed.wait_until(lock, mesh_.deadline(), [&] { return completions > 0 || ex_ != nullptr; });
-    if (completions > 0) {
-      --completions;
-      return;
-    }
-    if (ex_ == nullptr) {
-      mesh_.lose(peer, complaint);
-      throw gloo::IoException(complaint);
-    }
-    std::rethrow_exception(ex_);
-  }
-
-  Mesh& mesh_;  // the base class shares in it
-  int source_ = -1;
-  int target_ = -1;
-};
-
 namespace {
 
-// The connection with one peer; its functions run on the transport's thread and on the caller's, under its mutex.
-class MeshPair : public tcp::Pair {
+// A cancellation does not notify, so a wait looks at it this often.
+constexpr auto kCancellationInterval = std::chrono::milliseconds(20);
+
+// Gloo's algorithms look whether there is a pair for a peer, and use buffers for everything else.
+class Neighbour final : public gloo::transport::Pair {
  public:
-  // On the transport's thread: the base class listens at a port, which is closed before an event can come to it.
-  MeshPair(Mesh& mesh, tcp::Device* device, int peer, std::chrono::milliseconds timeout, Connection connection)
-      : tcp::Pair(&mesh, device, peer, timeout), mesh_(mesh), tls_(std::move(connection.tls)) {
-    std::lock_guard lock(m_);
-    device_->unregisterDescriptor(fd_, this);
-    ::close(fd_);
-    fd_ = connection.socket.release();
-    handleConnected();
-  }
-
-  // Closes before the base class does, so that no event finds this object half gone.
-  ~MeshPair() override {
-    std::lock_guard lock(m_);
-    if (state_ != CLOSED) tcp::Pair::changeState(CLOSED);
-  }
-
-  void handleEvents(int events) override {
-    try {
-      tcp::Pair::handleEvents(events);
-    } catch (const std::exception& error) {
-      // Whoever holds the mutex may be waiting for this very thread; then the event comes again.
-      std::unique_lock lock(m_, std::try_to_lock);
-      if (lock.owns_lock() && ex_ == nullptr) signalException(withoutSourcePlace(error.what()));
-    }
-  }
-
- protected:
-  bool read() override { return tls_ == nullptr ? tcp::Pair::read() : readEncrypted(); }
-  bool write(tcp::Op& operation) override {
-    return tls_ == nullptr ? tcp::Pair::write(operation) : writeEncrypted(operation);
-  }
-
-  void changeState(state next) noexcept override {
-    if (next == CLOSED && ex_ != nullptr) {
-      tellMesh();
-      wake(rx_.ubuf);
-      for (const tcp::Op& sending : tx_) wake(sending.ubuf);
-      resetOnClose();
-    }
-    tcp::Pair::changeState(next);
-  }
+  const gloo::transport::Address& address() const override { unused(); }
+  void connect(const std::vector<char>&) override { unused(); }
+  void close() override {}
+  void setSync(bool, bool) override { unused(); }
+  std::unique_ptr<gloo::transport::Buffer> createSendBuffer(int, void*, size_t) override { unused(); }
+  std::unique_ptr<gloo::transport::Buffer> createRecvBuffer(int, void*, size_t) override { unused(); }
+  void send(gloo::transport::UnboundBuffer*, uint64_t, size_t, size_t) override { unused(); }
+  void recv(gloo::transport::UnboundBuffer*, uint64_t, size_t, size_t) override { unused(); }
 
  private:
-  // As the base class does it, with TLS in place of the socket; so are the results: true when the operation is done,
-  // false when the socket has to be waited for or the pair has failed.
-  bool readEncrypted() {
-    if (state_ == CLOSED) return false;
-    gloo::NonOwningPtr<tcp::UnboundBuffer> buffer;
-    iovec piece;
-    ssize_t missing = 0;
-    while ((missing = prepareRead(rx_, buffer, piece)) > 0) {
-      auto result = tls_->read(piece.iov_base, piece.iov_len);
-      if (result.status != TlsSession::Status::kDone) {
-        fail(result.status, TlsSession::Status::kWantsToRead);
-        return false;
-      }
-      rx_.nread += result.bytes;
-    }
-    if (missing < 0) return false;
-    readComplete(buffer);
-    return true;
-  }
-
-  bool writeEncrypted(tcp::Op& operation) {
-    if (state_ == CLOSED) return false;
-    gloo::NonOwningPtr<tcp::UnboundBuffer> buffer;
-    const auto kind = operation.getOpcode();
-    if (kind == tcp::Op::SEND_UNBOUND_BUFFER) {
-      buffer = gloo::NonOwningPtr<tcp::UnboundBuffer>(operation.ubuf);
-      if (!buffer) return false;
-    }
-    while (operation.nwritten < operation.preamble.nbytes) {
-      iovec pieces[2];
-      int numPieces = 0;
-      prepareWrite(operation, buffer, pieces, numPieces);
-      auto result = tls_->write(pieces[0].iov_base, pieces[0].iov_len);
-      if (result.status != TlsSession::Status::kDone) {
-        // A peer that is gone is told of by the next read, after what it sent before.
-        if (result.status != TlsSession::Status::kReset) fail(result.status, TlsSession::Status::kWantsToWrite);
-        return false;
-      }
-      operation.nwritten += result.bytes;
-    }
-    writeComplete(operation, buffer, kind);
-    return true;
-  }
-
-  void fail(TlsSession::Status status, TlsSession::Status waits) {
-    if (status == waits) return;
-    switch (status) {
-      case TlsSession::Status::kClosed:
-        return signalException("Connection closed by peer");
-      case TlsSession::Status::kReset:
-        return signalException(std::strerror(ECONNRESET));
-      case TlsSession::Status::kFailed:
-        return signalException(tls_->reason());
-      default:
-        return signalException("TLS cannot go on");
-    }
-  }
-
-  void wake(const gloo::WeakNonOwningPtr<tcp::UnboundBuffer>& buffer) const {
-    gloo::NonOwningPtr<tcp::UnboundBuffer> alive(buffer);
-    if (alive) MeshBuffer::fail(*alive.operator->(), ex_);
-  }
-
-  void tellMesh() const {
-    try {
-      std::rethrow_exception(ex_);
-    } catch (const std::exception& error) {
-      std::string reason = withoutSourcePlace(error.what());
-      if (reason == kGivenUp) return;
-      bool reset = reason.ends_with(std::strerror(ECONNRESET));
-      if (reset) reason = "it reset the connection";
-      if (reason.starts_with("Connection closed by peer")) reason = "it closed the connection";
-      mesh_.lose(rank_, message(reason, ", address ", peerAddress()));
-      if (reset) mesh_.wakeAll(ex_);
-    }
-  }
-
-  std::string peerAddress() const { return SocketAddress{peer_.getSockaddr()}.text(); }
-
-  void resetOnClose() const {
-    linger atOnce = {.l_onoff = 1, .l_linger = 0};
-    if (fd_ >= 0) setsockopt(fd_, SOL_SOCKET, SO_LINGER, &atOnce, sizeof(atOnce));
-  }
-
-  Mesh& mesh_;  // owns this pair
-  const std::unique_ptr<TlsSession> tls_;
-};
-
-// Runs a function on the transport's thread, between events, and waits for it.
-class OnTransportThread : public tcp::Handler {
- public:
-  OnTransportThread(tcp::Device& device, std::function<void()> body) : device_(device), body_(std::move(body)) {
-    Socket signal(eventfd(1, EFD_CLOEXEC));
-    check(signal.open(), "No descriptor is left: ", std::strerror(errno));
-    descriptor_ = signal.descriptor();
-    device_.registerDescriptor(descriptor_, EPOLLIN, this);
-    done_->get_future().get();
-  }
-
-  void handleEvents(int) override {
-    std::exception_ptr error;
-    try {
-      body_();
-    } catch (...) {
-      error = std::current_exception();
-    }
-    device_.unregisterDescriptor(descriptor_, this);
-    auto done = done_;  // this object may go as soon as it is told
-    error == nullptr ? done->set_value() : done->set_exception(error);
-  }
-
- private:
-  tcp::Device& device_;
-  std::function<void()> body_;
-  int descriptor_ = -1;
-  std::shared_ptr<std::promise<void>> done_ = std::make_shared<std::promise<void>>();
+  [[noreturn]] static void unused() { throw InternalError("Pairs of ranks are not used by themselves"); }
 };
 
 }  // namespace
 
-Mesh::Mesh(std::shared_ptr<tcp::Device> device, int ownRank, int numRanks)
-    : tcp::Context(std::move(device), ownRank, numRanks) {
-  setTimeout(std::chrono::hours(1));  // of the transport itself; every wait of ours ends earlier
+// One operation's view of memory.
+class MeshBuffer final : public gloo::transport::UnboundBuffer {
+ public:
+  MeshBuffer(Mesh& mesh, void* data, size_t bytes) : gloo::transport::UnboundBuffer(data, bytes), mesh_(mesh) {}
+  ~MeshBuffer() override {
+    mesh_.forget(sent_);
+    mesh_.forget(received_);
+  }
+
+  bool waitRecv(int* rank, std::chrono::milliseconds) override {
+    mesh_.wait(received_, source_, "it sent nothing in time");
+    if (rank != nullptr) *rank = source_;
+    return true;
+  }
+  bool waitSend(int* rank, std::chrono::milliseconds) override {
+    mesh_.wait(sent_, target_, "it took nothing in time");
+    if (rank != nullptr) *rank = target_;
+    return true;
+  }
+  void abortWaitRecv() override { mesh_.abort(); }
+  void abortWaitSend() override { mesh_.abort(); }
+
+  void send(int target, uint64_t slot, size_t offset, size_t bytes) override {
+    target_ = target;
+    mesh_.send(target, slot, part(offset, bytes), sent_);
+  }
+  void recv(int source, uint64_t slot, size_t offset, size_t bytes) override {
+    source_ = source;
+    mesh_.receive(source, slot, part(offset, bytes), received_);
+  }
+  void recv(std::vector<int>, uint64_t, size_t, size_t) override {
+    throw InternalError("A message from any rank is not waited for");
+  }
+
+ private:
+  std::span<std::byte> part(size_t offset, size_t bytes) const {
+    check(offset <= size, "Offset out of range: ", offset, " of ", size);
+    return {static_cast<std::byte*>(ptr) + offset, std::min(bytes, size - offset)};
+  }
+
+  Mesh& mesh_;  // of the context that every operation has
+  int source_ = -1;
+  int target_ = -1;
+  int sent_ = 0;  // done, and not waited for yet
+  int received_ = 0;
+};
+
+Mesh::Mesh(int ownRank, std::vector<Connection> connections)
+    : gloo::transport::Context(ownRank, static_cast<int>(connections.size())),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      streams_(connections.size()),
+      polled_(connections.size() + 1) {
+  check(wake_.open(), "No descriptor is left: ", std::strerror(errno));
+  for (size_t peer = 0; peer < connections.size(); ++peer) {
+    pairs_[peer] = std::make_unique<Neighbour>();
+    if (static_cast<int>(peer) != rank) streams_[peer].emplace(std::move(connections[peer]));
+  }
 }
 
-// The pairs tell this object of their end, so they go first.
-Mesh::~Mesh() { pairs_.clear(); }
+std::unique_ptr<gloo::transport::Pair>& Mesh::createPair(int peer) { return getPair(peer); }
 
-void Mesh::adopt(std::vector<Connection> connections) {
-  check(static_cast<int>(connections.size()) == size, "Wrong number of connections: ", connections.size());
-  OnTransportThread(*device_, [&] {
-    for (int peer = 0; peer < size; ++peer) {
-      if (peer == rank) continue;
-      auto index = static_cast<size_t>(peer);
-      pairs_[index] =
-          std::make_unique<MeshPair>(*this, device_.get(), peer, getTimeout(), std::move(connections[index]));
-    }
+std::unique_ptr<gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* data, size_t bytes) {
+  return std::make_unique<MeshBuffer>(*this, data, bytes);
+}
+
+MessageStream& Mesh::streamOf(int peer) {
+  check(peer >= 0 && peer < size && peer != rank, "No such peer: ", peer, " of ", size);
+  return *streams_[static_cast<size_t>(peer)];
+}
+
+template <typename Body>
+void Mesh::guard(int peer, Body body) {
+  if (closed_) throwLoss();
+  try {
+    body(streamOf(peer));
+  } catch (const StreamEnded& end) {
+    lose(peer, message(end.what(), ", address ", streamOf(peer).peerAddress()));
+    throwLoss();
+  }
+}
+
+// What the socket takes is on its way before anybody waits.
+void Mesh::send(int peer, uint64_t slot, std::span<const std::byte> bytes, int& done) {
+  std::lock_guard lock(streamsMutex_);
+  bytesSent_ += static_cast<int64_t>(bytes.size());
+  guard(peer, [&](MessageStream& stream) {
+    stream.send(slot, bytes, done);
+    stream.advance();
   });
 }
 
-std::unique_ptr<gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* data, size_t bytes) {
-  return std::make_unique<MeshBuffer>(std::static_pointer_cast<Mesh>(shared_from_this()), data, bytes);
+void Mesh::receive(int peer, uint64_t slot, std::span<std::byte> bytes, int& done) {
+  std::lock_guard lock(streamsMutex_);
+  guard(peer, [&](MessageStream& stream) { stream.receive(slot, bytes, done); });
 }
 
-void Mesh::close() { signalException(kGivenUp); }
+void Mesh::wait(int& done, int peer, const char* complaint) {
+  std::unique_lock lock(streamsMutex_);
+  while (done == 0) {
+    for (int other = 0; other < size && done == 0; ++other) {
+      if (other != rank) guard(other, [](MessageStream& stream) { stream.advance(); });
+    }
+    if (done > 0) break;
+    if (Clock::now() >= deadline_) {
+      lose(peer, complaint);
+      throwLoss();
+    }
+    poll(deadline_, lock);
+  }
+  --done;
+}
+
+void Mesh::poll(Clock::time_point deadline, std::unique_lock<std::mutex>& lock) {
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    polled_[i] = streams_[i] ? pollfd{streams_[i]->descriptor(), streams_[i]->events(), 0} : pollfd{-1, 0, 0};
+  }
+  polled_.back() = {wake_.descriptor(), POLLIN, 0};
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(
+      std::min(deadline - Clock::now(), Clock::duration(std::chrono::hours(1))));
+  if (cancellation_ != nullptr) left = std::min<std::chrono::milliseconds>(left, kCancellationInterval);
+  lock.unlock();
+  ::poll(polled_.data(), polled_.size(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
+  lock.lock();
+  if (cancellation_ != nullptr && cancellation_->cancelled()) {
+    aborted_ = true;
+    closeAll();
+  }
+  if (closed_) throwLoss();
+  // A connection that nobody waits for may have been reset by a peer that lost another one.
+  for (int other = 0; other < size; ++other) {
+    const pollfd& one = polled_[static_cast<size_t>(other)];
+    if (one.events == 0 && (one.revents & (POLLERR | POLLHUP)) != 0) {
+      guard(other, [](MessageStream& stream) { stream.throwError(); });
+    }
+  }
+}
+
+// Whoever gives up an operation leaves its peers in the middle of it.
+void Mesh::forget(const int& done) {
+  std::lock_guard lock(streamsMutex_);
+  bool underWay = std::ranges::any_of(streams_, [&](const auto& stream) { return stream && stream->concerns(done); });
+  if (underWay) closeAll();
+}
+
+void Mesh::close() {
+  std::lock_guard lock(streamsMutex_);
+  closeAll();
+}
 
 void Mesh::abort() {
   aborted_ = true;
   close();
+  uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = ::write(wake_.descriptor(), &one, sizeof(one));
 }
 
 void Mesh::lose(int peer, const std::string& reason) {
-  std::lock_guard lock(lossMutex_);
   if (!loss_) loss_ = Loss{peer, reason};
+  closeAll();
 }
+
+void Mesh::closeAll() {
+  closed_ = true;
+  for (auto& stream : streams_) {
+    if (stream) stream->close(true);
+  }
+}
+
+void Mesh::throwLoss() const { throw gloo::IoException(loss_ ? loss_->reason : "Connection was given up"); }
 
 std::optional<Mesh::Loss> Mesh::firstLoss() const {
-  std::lock_guard lock(lossMutex_);
+  std::lock_guard lock(streamsMutex_);
   return loss_;
-}
-
-void Mesh::enter(MeshBuffer* buffer) {
-  std::lock_guard lock(buffersMutex_);
-  if (doom_ != nullptr) std::rethrow_exception(doom_);
-  buffers_.push_back(buffer);
-}
-
-void Mesh::leave(MeshBuffer* buffer) {
-  std::lock_guard lock(buffersMutex_);
-  std::erase(buffers_, buffer);
-}
-
-void Mesh::wakeAll(std::exception_ptr reason) {
-  std::lock_guard lock(buffersMutex_);
-  doom_ = reason;
-  for (MeshBuffer* buffer : buffers_) MeshBuffer::fail(*buffer, reason);
 }
 
 std::string withoutSourcePlace(const std::string& text) {

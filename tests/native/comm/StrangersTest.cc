@@ -222,7 +222,7 @@ TEST_P(StrangersTest, whoWriteIntoAConnectionEndItAndNothingElse) {
   group.seen[1][0] = withSocketAddress(group.addresses[0], relay.address());
   auto ranks = group.connectAll();
   expectRightSums(ranks);
-  size_t unexpectedData[6] = {sizeof(unexpectedData) + 8, 1, 4711, 0, 8, 0};  // for an unknown slot
+  uint64_t unexpectedData[3] = {4711, 8, 0};  // for an unknown slot
   relay.inject({reinterpret_cast<const char*>(unexpectedData), sizeof(unexpectedData)});
   auto start = Clock::now();
   auto failures = failuresOf(ranks, [](auto& rank) {
@@ -255,7 +255,7 @@ TEST(Encryption, refusesACertificateOfAnotherRank) {
   EXPECT_GT(countOf(group.log.drain(), "its certificate is not of rank 1: 'bloomery rank 2 of 3, attempt 0'"), 0u);
 }
 
-// A peer that reads nothing must not keep this rank from ending: the base transport would spin with a lock held.
+// A peer that reads nothing must not keep this rank from ending.
 TEST(Encryption, abortEndsAWriteThatNobodyReads) {
   auto ranks = connectOverLoopback(2, true);
   std::thread aborter([&] {
@@ -299,7 +299,6 @@ TEST_P(CrowdTest, sumsTogether) {
   if (std::string(GetParam().host) == "::1" && !hasIpv6Loopback()) GTEST_SKIP() << "has no IPv6";
   auto ranks = connectOverLoopback(GetParam().size, GetParam().encrypt, GetParam().host);
   expectRightSums(ranks);
-  failuresOf(ranks, [](auto& rank) { rank.reset(); });  // Gloo takes its time for each pair, so all at once
 }
 
 TEST(Crowd, mayMixIpv4AndIpv6) {

@@ -1,4 +1,4 @@
-// Keeps SIGPIPE from the calling thread: Gloo writes to sockets whose peer may be gone, and a process that does not
+// Keeps SIGPIPE from the calling thread: TLS writes to sockets whose peer may be gone, and a process that does not
 // ignore the signal would die of it. The write still fails with an error of its own.
 #pragma once
 

@@ -1,0 +1,201 @@
+#include "comm/tcp/MessageStream.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace bloomery::comm {
+
+namespace {
+
+// Of one call, so that both directions have their turn.
+constexpr size_t kMostBytes = size_t{1} << 20;
+// TLS makes a record of each piece that it is given, up to this size.
+constexpr size_t kRecordBytes = size_t{16} << 10;
+
+constexpr const char* kClosed = "it closed the connection";
+
+std::string textOf(int error) {
+  if (error == ECONNRESET) return "it reset the connection";
+  return error == EPIPE || error == 0 ? kClosed : std::strerror(error);
+}
+
+// Moved bytes, 0 when the socket has to be waited for.
+size_t movedBy(ssize_t returned) {
+  if (returned > 0) return static_cast<size_t>(returned);
+  if (returned == 0) throw StreamEnded(kClosed);
+  if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) throw StreamEnded(textOf(errno));
+  return 0;
+}
+
+size_t movedBy(const TlsSession& tls, const TlsSession::Result& result, TlsSession::Status waits) {
+  if (result.status == TlsSession::Status::kDone) return result.bytes;
+  if (result.status == waits) return 0;
+  switch (result.status) {
+    case TlsSession::Status::kClosed:
+      throw StreamEnded(kClosed);
+    case TlsSession::Status::kReset:
+      throw StreamEnded(textOf(ECONNRESET));
+    case TlsSession::Status::kFailed:
+      throw StreamEnded(tls.reason());
+    default:
+      throw StreamEnded("TLS cannot go on");
+  }
+}
+
+}  // namespace
+
+MessageStream::MessageStream(Connection connection)
+    : connection_(std::move(connection)), address_(SocketAddress::ofOtherEnd(connection_.socket).text()) {
+  int on = 1;
+  setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  if (connection_.tls != nullptr) record_.resize(kRecordBytes);
+}
+
+void MessageStream::send(uint64_t slot, std::span<const std::byte> bytes, int& done) {
+  outgoing_.push_back({{slot, bytes.size()}, bytes.data(), 0, &done});
+}
+
+void MessageStream::receive(uint64_t slot, std::span<std::byte> bytes, int& done) {
+  incoming_.push_back({{slot, bytes.size()}, bytes.data(), 0, &done});
+}
+
+void MessageStream::advance() {
+  bool writable = true, readable = true;
+  while ((writable && !outgoing_.empty()) || (readable && !incoming_.empty())) {
+    if (writable && !outgoing_.empty()) writable = writeSome();
+    if (readable && !incoming_.empty()) readable = readSome();
+  }
+}
+
+short MessageStream::events() const {
+  return static_cast<short>((outgoing_.empty() ? 0 : POLLOUT) | (incoming_.empty() ? 0 : POLLIN));
+}
+
+void MessageStream::throwError() const {
+  int error = 0;
+  socklen_t length = sizeof(error);
+  getsockopt(descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+  throw StreamEnded(textOf(error));
+}
+
+bool MessageStream::concerns(const int& done) const {
+  auto tells = [&](const auto& message) { return message.done == &done; };
+  return std::ranges::any_of(outgoing_, tells) || std::ranges::any_of(incoming_, tells);
+}
+
+void MessageStream::close(bool reset) {
+  linger atOnce = {.l_onoff = 1, .l_linger = 0};
+  if (reset) setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &atOnce, sizeof(atOnce));
+  connection_.socket.close();
+  outgoing_.clear();
+  incoming_.clear();
+}
+
+bool MessageStream::writeSome() {
+  Outgoing& message = outgoing_.front();
+  size_t moved = 0;
+  bool more = connection_.tls == nullptr ? writePlain(message, moved) : writeEncrypted(message, moved);
+  message.numSent += moved;
+  if (message.numSent == sizeof(Header) + message.header.numBytes) {
+    ++*message.done;
+    outgoing_.erase(outgoing_.begin());
+  }
+  return more;
+}
+
+bool MessageStream::writePlain(const Outgoing& message, size_t& moved) {
+  iovec pieces[2];
+  msghdr call = {};
+  call.msg_iov = pieces;
+  size_t wanted = 0;
+  auto add = [&](const void* from, size_t size) {
+    if (size == 0) return;
+    pieces[call.msg_iovlen++] = {const_cast<void*>(from), size};
+    wanted += size;
+  };
+  size_t ofHeader = std::min(message.numSent, sizeof(Header)), ofBytes = message.numSent - ofHeader;
+  add(reinterpret_cast<const char*>(&message.header) + ofHeader, sizeof(Header) - ofHeader);
+  add(message.bytes + ofBytes, std::min(message.header.numBytes - ofBytes, kMostBytes));
+  moved = movedBy(sendmsg(descriptor(), &call, MSG_NOSIGNAL | MSG_DONTWAIT));
+  return moved == wanted;
+}
+
+// A message begins with a record that holds its header, too.
+bool MessageStream::writeEncrypted(const Outgoing& message, size_t& moved) {
+  size_t first = std::min(sizeof(Header) + message.header.numBytes, kRecordBytes);
+  const std::byte* from = message.bytes + (message.numSent - sizeof(Header));
+  size_t wanted = sizeof(Header) + message.header.numBytes - message.numSent;
+  if (message.numSent < first) {
+    std::memcpy(record_.data(), &message.header, sizeof(Header));
+    if (first > sizeof(Header)) std::memcpy(record_.data() + sizeof(Header), message.bytes, first - sizeof(Header));
+    from = record_.data() + message.numSent;
+    wanted = first - message.numSent;
+  }
+  auto result = connection_.tls->write(from, wanted);
+  // A peer that is gone is told of by the next read, after what it sent before.
+  if (result.status == TlsSession::Status::kReset && !incoming_.empty()) return false;
+  moved = movedBy(*connection_.tls, result, TlsSession::Status::kWantsToWrite);
+  return moved > 0;
+}
+
+bool MessageStream::readSome() {
+  const Incoming& message = incoming_.front();
+  size_t moved = 0;
+  bool more = true;
+  if (headBytes_ < sizeof(Header) || message.numReceived < message.header.numBytes) {
+    more = connection_.tls == nullptr ? readPlain(message, moved) : readEncrypted(message, moved);
+  }
+  took(moved);
+  return more;
+}
+
+// The whole message at one go, and the next one's header: what is expected has a known size. It is looked at as soon as
+// its own header is there.
+bool MessageStream::readPlain(const Incoming& message, size_t& moved) {
+  iovec pieces[3];
+  msghdr call = {};
+  call.msg_iov = pieces;
+  size_t wanted = 0;
+  auto add = [&](void* to, size_t size) {
+    if (size == 0) return;
+    pieces[call.msg_iovlen++] = {to, size};
+    wanted += size;
+  };
+  size_t left = message.header.numBytes - message.numReceived;
+  add(reinterpret_cast<char*>(heads_) + headBytes_, sizeof(Header) - headBytes_);
+  add(message.bytes + message.numReceived, std::min(left, kMostBytes));
+  if (left <= kMostBytes) add(heads_ + 1, sizeof(Header));
+  moved = movedBy(recvmsg(descriptor(), &call, MSG_DONTWAIT));
+  return moved == wanted;
+}
+
+bool MessageStream::readEncrypted(const Incoming& message, size_t& moved) {
+  bool head = headBytes_ < sizeof(Header);
+  void* to = head ? reinterpret_cast<std::byte*>(heads_) + headBytes_ : message.bytes + message.numReceived;
+  size_t wanted = head ? sizeof(Header) - headBytes_ : message.header.numBytes - message.numReceived;
+  moved = movedBy(*connection_.tls, connection_.tls->read(to, wanted), TlsSession::Status::kWantsToRead);
+  return moved > 0;
+}
+
+void MessageStream::took(size_t moved) {
+  Incoming& message = incoming_.front();
+  size_t ofHead = std::min(moved, sizeof(Header) - headBytes_);
+  headBytes_ += ofHead;
+  if (headBytes_ < sizeof(Header)) return;
+  if (heads_[0] != message.header) throw StreamEnded("it sent what was not asked for");
+  size_t ofBytes = std::min(moved - ofHead, message.header.numBytes - message.numReceived);
+  message.numReceived += ofBytes;
+  if (message.numReceived < message.header.numBytes) return;
+  ++*message.done;
+  incoming_.erase(incoming_.begin());
+  heads_[0] = heads_[1];
+  headBytes_ = moved - ofHead - ofBytes;
+}
+
+}  // namespace bloomery::comm

@@ -16,7 +16,7 @@ import bloomery
 from bloomery import NeuralNetClassifier, Sequential
 from bloomery import layers as L
 
-ROWS = 4000
+ROWS = 40000
 
 
 def rows(spark: SparkSession, shuffled: bool) -> DataFrame:

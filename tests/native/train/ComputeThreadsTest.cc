@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -24,8 +25,8 @@ TEST(ComputeThreadsTest, tinyNumbersAreZeroOnTheTeamAndNowhereElse) {
     results[static_cast<size_t>(omp_get_thread_num())] = halfOfSmallest();
   });
   owner.join();
-  EXPECT_EQ(results[0], 0.0f);
-  EXPECT_EQ(results[1], 0.0f);
+  int team = std::min(2, omp_get_thread_limit());  // one under ThreadSanitizer
+  for (int i = 0; i < team; ++i) EXPECT_EQ(results[static_cast<size_t>(i)], 0.0f) << i;
   EXPECT_GT(halfOfSmallest(), 0.0f);
 }
 

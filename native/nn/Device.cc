@@ -37,9 +37,9 @@ class ReferenceDevice final : public Device {
 const Device& deviceNamed(const std::string& name) {
   static const CpuDevice cpu;
   static const ReferenceDevice reference;
-  if (name == kDefaultDevice) return cpu;
+  if (name == "cpu") return cpu;
   if (name == "reference") return reference;
-  throw UserError(unknownName("device", name, {kDefaultDevice, "reference"}));
+  throw UserError(unknownName("device", name, {"cpu", "reference"}));
 }
 
 }  // namespace bloomery::nn

@@ -16,6 +16,12 @@ std::string mixedNetwork() {
     {"kind": "Dense", "units": 800, "activation": "relu"}, {"kind": "Dense", "units": 3, "activation": "softmax"}]})";
 }
 
+#ifdef __SANITIZE_THREAD__
+constexpr int kEpochs = 2;  // of plain loops, which take seconds here
+#else
+constexpr int kEpochs = 4;
+#endif
+
 struct Case {
   const char* name;
   const char* format;
@@ -26,8 +32,8 @@ struct Case {
 class Compression : public testing::TestWithParam<Case> {};
 
 std::vector<WorkerResult> train(const std::string& format, const std::string& options) {
-  std::string training = message(R"({"epochs": 4, "batchSize": 8, "seed": 5, "gradientCompression": ")", format,
-                                 R"(", "optimizer": {"kind": "sgd", "learningRate": 0.02})", options, "}");
+  std::string training = message(R"({"epochs": )", kEpochs, R"(, "batchSize": 8, "seed": 5, "gradientCompression": ")",
+                                 format, R"(", "optimizer": {"kind": "sgd", "learningRate": 0.02})", options, "}");
   return trainTogether(training, {{idRange(0, 64)}, {idRange(1000, 50)}}, mixedNetwork());
 }
 

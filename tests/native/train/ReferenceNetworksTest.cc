@@ -130,7 +130,7 @@ class ReferenceNetwork {
   nn::LossSpec loss_;
 };
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int64_t kSteps = 3;  // each touches all the memory that any of them does, and takes seconds here
 #else
 constexpr int64_t kSteps = 20;

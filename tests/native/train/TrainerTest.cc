@@ -186,7 +186,8 @@ TEST(Trainer, oneWorkerTrainsAndItsWeightsPredict) {
 
 TEST(Trainer, fillsAProfileOfItsSteps) {
   StepProfile profile;
-  Trainer trainer(taskJson(R"({"epochs": 2, "batchSize": 10})", 0, 1, kImageColumns), {});
+  std::string task = taskJson(R"({"epochs": 2, "batchSize": 10})", 0, 1, kImageColumns, smallNetwork(), "20", "cpu");
+  Trainer trainer(task, {});
   trainer.profileInto(profile);
   trainer.connect({""}, "");
   feed(trainer, 0, idRange(0, 45));

@@ -22,7 +22,8 @@ StepRowsOfEpoch oneStepAnEpoch(int64_t width) {
 
 // 50 steps of one worker, and of two that get the halves of each of its batches. With this seed no ReLU and no maximum
 // of the networks below changes over by rounding alone; where one does, the two go apart from there on.
-void expectHalvesToTrainLikeTheWhole(const std::string& network, const std::string& optimizer) {
+void expectHalvesToTrainLikeTheWhole(const std::string& network, const std::string& optimizer,
+                                     const std::string& device = nn::kDefaultDevice) {
   WorkerRows whole{idRange(0, kSteps * 2 * kBatch), {}, 1.0f, oneStepAnEpoch(2 * kBatch)};
   std::vector<WorkerRows> halves(2);
   for (int step = 0; step < kSteps; ++step) {
@@ -34,8 +35,8 @@ void expectHalvesToTrainLikeTheWhole(const std::string& network, const std::stri
   }
   for (WorkerRows& half : halves) half.steps = oneStepAnEpoch(kBatch);
   std::string training = message(R"("epochs": 50, "seed": 2, "optimizer": )", optimizer, "}");
-  auto one = trainTogether(R"({"batchSize": 16, )" + training, {whole}, network);
-  auto two = trainTogether(R"({"batchSize": 8, )" + training, halves, network);
+  auto one = trainTogether(R"({"batchSize": 16, )" + training, {whole}, network, "", "20", device);
+  auto two = trainTogether(R"({"batchSize": 8, )" + training, halves, network, "", "20", device);
   ASSERT_EQ(one[0].losses.size(), static_cast<size_t>(kSteps));
   for (size_t step = 0; step < kSteps; ++step) {
     EXPECT_NEAR(one[0].losses[step], two[0].losses[step], 1e-4 * one[0].losses[step]) << "step " << step + 1;
@@ -51,7 +52,7 @@ TEST(TrainingLoop, twoWorkersWithTheHalvesOfEachBatchTrainLikeOneWithTheWhole) {
 // Steps small enough that a rounding error does not tip a ReLU or a maximum of a pooling over, after which two
 // trainings go different ways.
 TEST(TrainingLoop, theSameOnMnistCnn) {
-  expectHalvesToTrainLikeTheWhole(network::kMnistCnn, R"({"kind": "sgd", "learningRate": 0.001})");
+  expectHalvesToTrainLikeTheWhole(network::kMnistCnn, R"({"kind": "sgd", "learningRate": 0.001})", "cpu");
 }
 
 TEST(TrainingLoop, everyDeviceTrainsAlike) {

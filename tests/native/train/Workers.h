@@ -27,11 +27,13 @@ inline std::string smallNetwork() {
     {"kind": "Dense", "units": 3, "activation": "softmax"}]})";
 }
 
-// sections: what else the task has, with a comma before it.
+// sections: what else the task has, with a comma before it. device: to be named by tests that are about oneDNN.
 inline std::string taskJson(const std::string& training, int rank = 0, int size = 1, const std::string& sections = "",
-                            const std::string& network = smallNetwork(), const std::string& stepTimeout = "20") {
+                            const std::string& network = smallNetwork(), const std::string& stepTimeout = "20",
+                            const std::string& device = nn::kDefaultDevice) {
   return message("{\"network\": ", network, ", \"training\": ", training, ", \"worker\": {\"rank\": ", rank,
-                 ", \"size\": ", size, ", \"stepTimeout\": ", stepTimeout, "}", sections, "}");
+                 ", \"size\": ", size, ", \"stepTimeout\": ", stepTimeout, ", \"device\": \"", device, "\"}", sections,
+                 "}");
 }
 
 // Row `id` has the same content wherever it is stored: a class of three that can be learnt, and noise. Targets are the
@@ -152,14 +154,14 @@ class Worker {
 // Runs one worker per element of `rows` together; the first failure is rethrown after all have ended.
 inline std::vector<WorkerResult> trainTogether(const std::string& training, const std::vector<WorkerRows>& rows,
                                                const std::string& network = smallNetwork(),
-                                               const std::string& sections = "",
-                                               const std::string& stepTimeout = "20") {
+                                               const std::string& sections = "", const std::string& stepTimeout = "20",
+                                               const std::string& device = nn::kDefaultDevice) {
   int size = static_cast<int>(rows.size());
   auto group = comm::makeLocalGroup(size);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int rank = 0; rank < size; ++rank) {
     auto index = static_cast<size_t>(rank);
-    workers.push_back(std::make_unique<Worker>(taskJson(training, rank, size, sections, network, stepTimeout),
+    workers.push_back(std::make_unique<Worker>(taskJson(training, rank, size, sections, network, stepTimeout, device),
                                                rows[index], std::move(group[index])));
   }
   std::vector<std::exception_ptr> failures(rows.size());

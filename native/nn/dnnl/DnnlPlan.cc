@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "base/Error.h"
+#include "nn/LayerStopwatch.h"
 #include "nn/dnnl/LayerPlans.h"
 #include "nn/kernels/Arrays.h"
 
@@ -162,33 +162,6 @@ class GraphPlanner {
   std::vector<bool> planned_;                // also nodes whose work another one does
 };
 
-// Adds the time till its end to a layer's, and traces it; does nothing without a profile.
-class Stopwatch {
- public:
-  Stopwatch(Profile* profile, size_t layer, double LayerTimes::* seconds, std::string LayerTimes::* span)
-      : profile_(profile) {
-    if (profile == nullptr) return;
-    sum_ = &(profile->layers[layer].*seconds);
-    name_ = (profile->layers[layer].*span).c_str();
-    start_ = Clock::now();
-  }
-  ~Stopwatch() {
-    if (profile_ == nullptr) return;
-    Clock::time_point end = Clock::now();
-    *sum_ += std::chrono::duration<double>(end - start_).count();
-    if (profile_->trace != nullptr) profile_->trace->record(name_, "compute", start_, end);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  using Clock = Trace::Clock;
-  Profile* profile_;
-  double* sum_ = nullptr;
-  const char* name_ = nullptr;
-  Clock::time_point start_;
-};
-
 class DnnlPlan final : public Plan {
  public:
   DnnlPlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients, const PlanOptions& options)
@@ -214,7 +187,7 @@ class DnnlPlan final : public Plan {
     bool validates = builder_.options().training && mode == Mode::kInference;
     Profile* profile = validates ? nullptr : profile_;
     for (auto& planned : steps_) {
-      Stopwatch watch(profile, planned.owner, &LayerTimes::forwardSeconds, &LayerTimes::forwardSpan);
+      LayerStopwatch watch(profile, planned.owner, &LayerTimes::forwardSeconds, &LayerTimes::forwardSpan);
       planned.step->forward(pass);
     }
     if (profile != nullptr) ++profile->forwardPasses;
@@ -229,7 +202,7 @@ class DnnlPlan final : public Plan {
     Pass pass{stream_, batch_, Mode::kTraining};
     if (profile_ != nullptr) ++profile_->backwardPasses;
     for (auto planned = steps_.rbegin(); planned != steps_.rend(); ++planned) {
-      Stopwatch watch(profile_, planned->owner, &LayerTimes::backwardSeconds, &LayerTimes::backwardSpan);
+      LayerStopwatch watch(profile_, planned->owner, &LayerTimes::backwardSeconds, &LayerTimes::backwardSpan);
       planned->step->backward(pass);
       for (const auto& [from, to] : planned->addends) {
         addArrays(dataOf(to), dataOf(from), nullptr, numFloats(from), dataOf(to));

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "base/Error.h"
+#include "nn/LayerStopwatch.h"
 #include "nn/Plan.h"
 #include "nn/reference/Layers.h"
 
@@ -23,6 +24,7 @@ class ReferencePlan final : public Plan {
                 const PlanOptions& options)
       : graph_(graph), options_(options), masks_(graph.nodes().size()) {
     check(!options.training || gradients != nullptr, "A training plan needs a gradient arena");
+    if (options.profile != nullptr) options.profile->open(graph, options.batchSize, options.training);
     ArenaLayout layout = graph.parameters().layout();
     for (const Slice& slice : layout.slices()) {
       parameters_.push_back(parameters.view(slice));
@@ -53,12 +55,16 @@ class ReferencePlan final : public Plan {
       std::fill(values_[index].begin(), values_[index].end(), 0.0f);
       std::copy_n(batch.inputs[k], batch.numRows * graph_.nodes()[index].output.numElements(), values_[index].data());
     }
+    bool validates = options_.training && mode == Mode::kInference;
+    Profile* profile = validates ? nullptr : options_.profile;
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      LayerStopwatch watch(profile, i, &LayerTimes::forwardSeconds, &LayerTimes::forwardSpan);
       setMask(i);
       Ends ends(*this, i);
       reference::Site site = siteOf(i, ends);
       std::visit([&](const auto& layer) { reference::forward(layer, site); }, graph_.nodes()[i].layer);
     }
+    if (profile != nullptr) ++profile->forwardPasses;
   }
 
   const TensorView& logits(size_t output) const override { return logits_[output]; }
@@ -66,6 +72,7 @@ class ReferencePlan final : public Plan {
 
   void backward(GradientSink& sink) override {
     check(options_.training, "An inference plan has no backward");
+    if (options_.profile != nullptr) ++options_.profile->backwardPasses;
     for (auto& values : valueGradients_) std::fill(values.begin(), values.end(), 0.0f);
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       add(outputGradients_[i], valueGradients_[graph_.outputs()[i].node].data());
@@ -109,6 +116,7 @@ class ReferencePlan final : public Plan {
 
   // Parameters may be shared: gradients add up from the last node that uses them to the first.
   void backwardNode(size_t index, std::vector<std::vector<float>>& sums, GradientSink& sink) {
+    LayerStopwatch watch(options_.profile, index, &LayerTimes::backwardSeconds, &LayerTimes::backwardSpan);
     const Node& node = graph_.nodes()[index];
     Ends ends(*this, index);
     reference::Site site = siteOf(index, ends);

@@ -184,23 +184,26 @@ TEST(Trainer, oneWorkerTrainsAndItsWeightsPredict) {
   EXPECT_GT(correct, 280);
 }
 
-TEST(Trainer, fillsAProfileOfItsSteps) {
-  StepProfile profile;
-  std::string task = taskJson(R"({"epochs": 2, "batchSize": 10})", 0, 1, kImageColumns, smallNetwork(), "20", "cpu");
-  Trainer trainer(task, {});
-  trainer.profileInto(profile);
-  trainer.connect({""}, "");
-  feed(trainer, 0, idRange(0, 45));
-  trainToTheEnd(trainer);
-  EXPECT_EQ(profile.steps, 10);
-  EXPECT_EQ(profile.plan.forwardPasses, 10);
-  EXPECT_EQ(profile.plan.backwardPasses, 10);
-  EXPECT_GT(profile.lossSeconds, 0);
-  EXPECT_GT(profile.updateSeconds, 0);
-  EXPECT_GT(profile.allreduceSeconds, 0);
-  double parts = profile.lossSeconds + profile.updateSeconds + profile.allreduceSeconds + profile.waitSeconds;
-  for (const nn::LayerTimes& layer : profile.plan.layers) parts += layer.forwardSeconds + layer.backwardSeconds;
-  EXPECT_LT(parts, profile.seconds);
+TEST(Trainer, fillsAProfileOfItsStepsOnEveryDevice) {
+  for (const char* device : {"cpu", "reference"}) {
+    SCOPED_TRACE(device);
+    StepProfile profile;
+    std::string training = R"({"epochs": 2, "batchSize": 10})";
+    Trainer trainer(taskJson(training, 0, 1, kImageColumns, smallNetwork(), "20", device), {});
+    trainer.profileInto(profile);
+    trainer.connect({""}, "");
+    feed(trainer, 0, idRange(0, 45));
+    trainToTheEnd(trainer);
+    EXPECT_EQ(profile.steps, 10);
+    EXPECT_EQ(profile.plan.forwardPasses, 10);
+    EXPECT_EQ(profile.plan.backwardPasses, 10);
+    EXPECT_GT(profile.lossSeconds, 0);
+    EXPECT_GT(profile.updateSeconds, 0);
+    EXPECT_GT(profile.allreduceSeconds, 0);
+    double parts = profile.lossSeconds + profile.updateSeconds + profile.allreduceSeconds + profile.waitSeconds;
+    for (const nn::LayerTimes& layer : profile.plan.layers) parts += layer.forwardSeconds + layer.backwardSeconds;
+    EXPECT_LT(parts, profile.seconds);
+  }
 }
 
 TEST(Trainer, slowRowsAreNotTakenForADeadPeer) {

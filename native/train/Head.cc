@@ -43,8 +43,15 @@ const char* defaultLossOf(const Output& output) {
   return isBinary ? kDefaultBinaryLoss : kDefaultLoss;
 }
 
+// By output, though one of them may be called "kind", which a loss has, too.
+bool isOneLoss(const Json& loss, const std::vector<Output>& outputs) {
+  if (!loss.is_object()) return true;
+  auto isNamed = [&](const Output& any) { return loss.contains(any.name); };
+  return loss.contains("kind") && !std::all_of(outputs.begin(), outputs.end(), isNamed);
+}
+
 nn::LossSpec readLoss(const Json& loss, const Output& output, const std::vector<Output>& outputs) {
-  if (!loss.is_object() || loss.contains("kind")) return nn::readLoss(loss);
+  if (isOneLoss(loss, outputs)) return nn::readLoss(loss);
   checkOutputs("loss", loss, outputs);
   if (!loss.contains(output.name)) {
     throw UserError(

@@ -83,11 +83,12 @@ void checkOutput(const Spec& spec, const Output& output) {
       throw UserError(message("Output has the wrong shape for ", nameOf(spec), ": layer '", output.name, "' gives ",
                               output.shape.toString(), ", wanted (classes,): add a Flatten and a Dense"));
     }
-    checkEntropy(nameOf(spec), spec.fromLogits, "softmax", output);
     if (output.shape.extents().back() < 2) {
       throw UserError(message("Loss ", nameOf(spec), " needs at least two classes: layer '", output.name, "' gives ",
-                              output.shape.toString(), ", use binary_crossentropy with a sigmoid"));
+                              output.shape.toString(),
+                              ", use binary_crossentropy with a sigmoid, or mean_squared_error for a value"));
     }
+    checkEntropy(nameOf(spec), spec.fromLogits, "softmax", output);
   }
 }
 

@@ -198,7 +198,7 @@ TEST(LossSpecTest, whatDoesNotFitIsRefusedInOneSentence) {
        Function::kSoftmax,
        {1},
        "Loss categorical_crossentropy needs at least two classes: layer 'out' gives (1,), use binary_crossentropy with "
-       "a sigmoid"},
+       "a sigmoid, or mean_squared_error for a value"},
       {R"("mse")", Function::kSoftmax, {9}, ""},
       {R"("binary_crossentropy")", Function::kSoftmax, {2}, ""},
       {R"("categorical_crossentropy")", Function::kSoftmax, {4, 3}, ""},

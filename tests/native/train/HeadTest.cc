@@ -13,6 +13,7 @@ namespace {
 using network::Function;
 
 const std::vector<network::Output> kOne = {{.name = "out", .shape = {3}, .tail = Function::kSoftmax}};
+const std::vector<network::Output> kLogits = {{.name = "out", .shape = {3}, .tail = Function::kLinear}};
 const std::vector<network::Output> kTwo = {{.name = "species", .shape = {3}, .tail = Function::kSoftmax},
                                            {.name = "height", .shape = {1}, .tail = Function::kLinear}};
 
@@ -59,6 +60,17 @@ TEST(Head, severalOutputsTakeOptionsByName) {
   EXPECT_EQ(read(R"({"loss": "mse", "lossWeights": [1, 2], "metrics": ["mse"]})", kTwo)[1].lossWeight, 2);
 }
 
+TEST(Head, outputMayHaveTheNameOfAnOption) {
+  std::vector<network::Output> outputs = kTwo;
+  outputs[0].name = "kind";
+  auto heads = read(R"({"loss": {"kind": "sparse_categorical_crossentropy", "height": "mse"}})", outputs);
+  EXPECT_EQ(nn::nameOf(heads[0].loss), "sparse_categorical_crossentropy");
+  EXPECT_EQ(nn::nameOf(heads[1].loss), "mean_squared_error");
+  heads = read(R"({"loss": {"kind": "huber", "delta": 2.0}})", outputs);
+  EXPECT_EQ(nn::nameOf(heads[0].loss), "huber");
+  EXPECT_EQ(nn::nameOf(heads[1].loss), "huber");
+}
+
 TEST(Head, accuracyIsTheMetricOfOutputsThatDecide) {
   auto heads = read(R"({"loss": {"species": "categorical_crossentropy", "height": "mse"}, "metrics": {}})", kTwo);
   EXPECT_TRUE(heads[0].metrics.empty());
@@ -88,7 +100,10 @@ TEST(Head, wrongOptionsAreRefusedInOneSentence) {
       {R"({"loss": {"height": "mse"}})", kTwo, "No loss for output: species, give each of them one: species, height"},
       {R"({"loss": {"hight": "mse"}})", kTwo, "Unknown output: hight, nearest known: height, in loss"},
       {R"({})", kTwo,
-       "Loss categorical_crossentropy needs a softmax output: set activation=\"softmax\" on layer 'height', or "
+       "Loss categorical_crossentropy needs at least two classes: layer 'height' gives (1,), use binary_crossentropy "
+       "with a sigmoid, or mean_squared_error for a value"},
+      {R"({})", kLogits,
+       "Loss categorical_crossentropy needs a softmax output: set activation=\"softmax\" on layer 'out', or "
        "fromLogits on the loss"},
       {R"({"loss": "mse", "lossWeights": [1]})", kTwo, "Wrong number of lossWeights: 1, outputs: 2"},
       {R"({"loss": "mse", "lossWeights": {"height": -1}})", kTwo, "Not a finite number of at least 0: loss weight -1"},

@@ -29,6 +29,8 @@ Json toJson(const EpochRecord& record, const std::vector<std::string>& names) {
   json["samples"] = record.samples;
   json["steps"] = record.steps;
   json["seconds"] = record.seconds;
+  json["samplesPerSecond"] = record.seconds > 0 ? static_cast<double>(record.samples) / record.seconds : 0.0;
+  json["validationSeconds"] = record.validationSeconds;
   json["rows"] = record.rows;
   json["bytes"] = record.bytes;
   json["rowsAtStart"] = record.rowsAtStart;

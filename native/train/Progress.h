@@ -28,6 +28,7 @@ struct EpochRecord {
   int64_t samples = 0;
   int64_t steps = 0;
   double seconds = 0;
+  double validationSeconds = 0;
   // On this worker.
   int64_t rows = 0;
   int64_t bytes = 0;          // of these rows, as they are stored

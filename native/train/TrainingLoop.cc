@@ -283,7 +283,9 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   Measures training = measured(totals_, metricSums_);
   addPenalty(training);
   warnOfConstantOutputs(metricSums_, "training", epoch);
+  auto evaluationStart = Clock::now();
   std::optional<Measures> validation = evaluate(epoch);
+  double validationSeconds = validation ? secondsSince(evaluationStart) : 0;
   updater_.epochEnded({training.loss, validation ? std::optional(validation->loss) : std::nullopt});
   watch(epoch, training, validation);
   double allreduceSeconds = comm_.takeSeconds() + averageSeconds_;
@@ -296,6 +298,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
                      .samples = totals_.rows,
                      .steps = steps,
                      .seconds = trainSeconds,
+                     .validationSeconds = validationSeconds,
                      .rows = ownRows_,
                      .bytes = ownRows_ * static_cast<int64_t>(context_.trainingRows.bytesPerRow()),
                      .rowsAtStart = rowsAtStart,

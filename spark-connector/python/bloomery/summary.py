@@ -20,18 +20,27 @@ class TrainingSummary:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One dict per epoch: loss, metrics, validation if there was any, learningRate, samples, steps, seconds."""
+        """One dict per epoch: loss, metrics, validation if there was any, learningRate, samplesPerSecond and more."""
         return list(self._json["epochs"])
 
     @property
     def workerHistory(self) -> list[list[dict[str, Any]]]:
-        """The same as each worker saw it, by rank: its rows and bytes, where its time went and what it sent."""
+        """The same as each worker saw it, by rank: its rows, bytes and memory, where its time went and what it sent."""
         return [list(epochs) for epochs in self._json.get("workerEpochs", [])]
 
     @property
     def totalSeconds(self) -> float:
         """From the call of fit to its end."""
         return float(self._json["seconds"])
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """What the fit took, by phase in order, in seconds that add up to totalSeconds.
+
+        preparing on the driver, starting the workers till they had met, loading rows before the first step, training,
+        validation, and returning the model. Of fits that share their rows each counts the others before it as starting.
+        """
+        return dict(self._json.get("phases", {}))
 
     @property
     def numWorkers(self) -> int:

@@ -26,8 +26,12 @@ trait FitBehaviour extends AnyFunSuite with EngineSuite {
     assert(model.summary.history.map(_.samples) == Seq.fill(5)(600L))
     assert(model.summary.history.last.loss < model.summary.history.head.loss)
     assert(model.summary.history.last.metrics("accuracy") > 0.8)
-    assert(model.summary.totalSeconds > 0)
+    val phases = model.summary.phases
+    assert(phases.map(_._1) == Seq("preparing", "starting", "loading", "training", "validation", "returning"))
+    assert(phases.forall(_._2 >= 0) && math.abs(phases.map(_._2).sum - model.summary.totalSeconds) < 1e-6)
+    assert(math.abs(phases.toMap.apply("training") - model.summary.history.map(_.seconds).sum) < 1e-6)
     val workers = model.summary.workerHistory
+    assert(workers.flatten.forall(_.peakMemoryBytes > (64 << 20)))
     assert(workers.map(_.map(_.rows)) == Seq.fill(2)(Seq.fill(5)(300L)))
     assert(workers.flatten.forall(epoch => epoch.bytes == 300 * (4 * 4 + 4 + 12) && epoch.computeSeconds > 0))
     assert(workers.forall(_.head.convertSeconds > 0))

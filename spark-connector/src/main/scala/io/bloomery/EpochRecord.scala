@@ -10,8 +10,9 @@ import scala.jdk.CollectionConverters._
  * read rows (upstream, or back from disk), converted and assembled them, waited for batches,
  * computed and reduced. Most of these overlap: of the seconds in which gradients were on their way,
  * computing waited for those that are exposed and hid the others. Then come the bytes that it sent to
- * other workers, how many messages of 16 bits (gradientCompression) had to be reduced again in 32, why
- * training ended with this epoch if it ended early, and all of it as the engine's JSON.
+ * other workers, how many messages of 16 bits (gradientCompression) had to be reduced again in 32, the
+ * most memory that the worker's process had held by then (the executor's JVM with it), why training
+ * ended with this epoch if it ended early, and all of it as JSON.
  */
 final case class EpochRecord(
     epoch: Int,
@@ -23,6 +24,7 @@ final case class EpochRecord(
     samples: Long,
     steps: Long,
     seconds: Double,
+    validationSeconds: Double,
     rows: Long,
     bytes: Long,
     rowsAtStart: Long,
@@ -36,8 +38,13 @@ final case class EpochRecord(
     hiddenAllreduceSeconds: Double,
     bytesSent: Long,
     reducedAgain: Long,
+    peakMemoryBytes: Long,
     stops: Option[String],
-    json: String)
+    json: String) {
+
+  /** Over all workers. */
+  def samplesPerSecond: Double = if (seconds > 0) samples / seconds else 0.0
+}
 
 object EpochRecord {
   def fromJson(json: String): EpochRecord = {
@@ -53,6 +60,7 @@ object EpochRecord {
       samples = node.path("samples").asLong(),
       steps = node.path("steps").asLong(),
       seconds = node.path("seconds").asDouble(),
+      validationSeconds = node.path("validationSeconds").asDouble(),
       rows = node.path("rows").asLong(),
       bytes = node.path("bytes").asLong(),
       rowsAtStart = node.path("rowsAtStart").asLong(),
@@ -66,6 +74,7 @@ object EpochRecord {
       hiddenAllreduceSeconds = node.path("hiddenAllreduceSeconds").asDouble(),
       bytesSent = node.path("bytesSent").asLong(),
       reducedAgain = node.path("reducedAgain").asLong(),
+      peakMemoryBytes = node.path("peakMemoryBytes").asLong(),
       stops = Option(node.get("stops")).map(_.asText()),
       json = json)
   }

@@ -2,7 +2,7 @@ package io.bloomery
 
 import io.bloomery.engine.{Description, Engine, Json}
 import io.bloomery.network.Network
-import org.apache.spark.bloomery.{TrainJob, TrainOutcome, TrainRequest, WorkerMemory}
+import org.apache.spark.bloomery.{FitTimes, TrainJob, TrainOutcome, TrainRequest, WorkerMemory}
 import org.apache.spark.ml.bloomery.{ModelMetadata, ServedEstimator}
 import org.apache.spark.ml.param.ParamMap
 import org.apache.spark.ml.util.{DefaultParamsWritable, MLWriter}
@@ -59,7 +59,7 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     fitAll(dataset, copies.asScala.toSeq).asJava
 
   private def fitAll(dataset: Dataset[_], copies: Seq[NetworkEstimator[M]]): Seq[M] = {
-    val started = System.nanoTime()
+    val began = FitTimes.now()
     // What is wrong with any of them shows before the first job.
     val fits = copies.zipWithIndex.map { case (copied, index) =>
       val name = if (copies.length == 1) "" else s"param map ${index + 1} of ${copies.length}${differences(copied)}"
@@ -70,8 +70,7 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     val stages = fits.groupBy(_.sharing).values.flatMap(NetworkEstimator.inStages(_)(_.request.weightBytes))
     val models = stages.toSeq.sortBy(_.head.index).flatMap { alike =>
       TrainJob.run(alike.head.effective.select(dataset), alike.map(_.request)).zip(alike).map { case (outcome, fit) =>
-        val seconds = (System.nanoTime() - started) / 1e9
-        fit.index -> fit.effective.model(outcome, seconds, dataset.schema).setParent(fit.asked)
+        fit.index -> fit.effective.model(outcome, began, dataset.schema).setParent(fit.asked)
       }
     }
     models.sortBy(_._1).map(_._2)
@@ -109,9 +108,8 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     if (different.isEmpty) "" else different.map(param => s"$param: ${shown(copied, param)}").mkString(" (", ", ", ")")
   }
 
-  private def model(outcome: TrainOutcome, seconds: Double, schema: StructType): M = {
-    val summary =
-      TrainingSummary(outcome.workerHistory, seconds, $(numWorkers), outcome.timeline, outcome.input, outcome.events)
+  private def model(outcome: TrainOutcome, began: Long, schema: StructType): M = {
+    val summary = TrainingSummary(outcome, $(numWorkers), began, FitTimes.now())
     copyValues(newModel(TrainedNetwork(Network.fromJson($(network)), outcome.weights, summary), schema))
   }
 

@@ -1,7 +1,7 @@
 package io.bloomery
 
 import io.bloomery.engine.Json
-import org.apache.spark.bloomery.{FitEvent, Timeline}
+import org.apache.spark.bloomery.{FitEvent, Timeline, TrainOutcome}
 import org.apache.spark.ml.util.Identifiable
 import scala.jdk.CollectionConverters._
 
@@ -26,6 +26,14 @@ final class TrainingSummary private (json: String, timeline: Timeline) extends I
   /** From the call of fit to its end. */
   def totalSeconds: Double = node.path("seconds").asDouble()
 
+  /**
+   * What the fit took, by phase in order: `preparing` on the driver, `starting` the workers till they had met, `loading`
+   * rows before the first step, `training`, `validation`, and `returning` the model. Of fits that share their rows each
+   * counts the others before it as `starting`. Models that were saved before there were phases have none.
+   */
+  def phases: Seq[(String, Double)] =
+    node.path("phases").properties().asScala.map(phase => phase.getKey -> phase.getValue.asDouble()).toSeq
+
   def numWorkers: Int = node.path("workers").asInt()
 
   /** Which way the rows came, "parquet" (read by the engine itself) or "rows", and why. */
@@ -48,27 +56,27 @@ final class TrainingSummary private (json: String, timeline: Timeline) extends I
 }
 
 object TrainingSummary {
-  def apply(
-      workerHistory: Seq[Seq[String]],
-      totalSeconds: Double,
-      numWorkers: Int,
-      timeline: Timeline,
-      input: String,
-      events: Seq[FitEvent] = Seq.empty): TrainingSummary =
+
+  /** Of a fit from `began` to `ended`, in microseconds of the driver's clock. */
+  private[bloomery] def apply(outcome: TrainOutcome, numWorkers: Int, began: Long, ended: Long): TrainingSummary = {
+    val epochs = outcome.workerHistory.headOption.toSeq.flatten.map(EpochRecord.fromJson)
+    val phases = outcome.times.phases(began, ended, epochs.map(_.seconds).sum, epochs.map(_.validationSeconds).sum)
     new TrainingSummary(
       Json
         .obj(
-          "seconds" -> totalSeconds,
+          "seconds" -> (ended - began) / 1e6,
+          "phases" -> Json.obj(phases: _*),
           "workers" -> numWorkers,
-          "input" -> input,
-          "events" -> events.map(event => Json.obj("seconds" -> event.seconds, "text" -> event.text)),
-          "epochs" -> workerHistory.headOption.toSeq.flatten.map(Json.parse(_, "epoch")),
-          "workerEpochs" -> workerHistory.map(_.map(Json.parse(_, "epoch"))))
+          "input" -> outcome.input,
+          "events" -> outcome.events.map(event => Json.obj("seconds" -> event.seconds, "text" -> event.text)),
+          "epochs" -> outcome.workerHistory.headOption.toSeq.flatten.map(Json.parse(_, "epoch")),
+          "workerEpochs" -> outcome.workerHistory.map(_.map(Json.parse(_, "epoch"))))
         .toString,
-      timeline)
+      outcome.timeline)
+  }
 
   /** Of a network that was trained elsewhere. */
-  def none: TrainingSummary = apply(Seq.empty, 0, 0, Timeline.empty, "none")
+  def none: TrainingSummary = fromJson("""{"seconds": 0, "phases": {}, "workers": 0, "input": "none", "epochs": []}""")
 
   def fromJson(json: String): TrainingSummary = new TrainingSummary(json, Timeline.empty)
 }

@@ -61,7 +61,8 @@ private[bloomery] final class ControlChannel(
     onProgress: (Int, String) => Unit,
     checkpoints: Option[CheckpointBoard],
     workers: WorkerBoard,
-    callbacks: Option[EpochCallbacks] = None)
+    callbacks: Option[EpochCallbacks] = None,
+    onMeeting: () => Unit = () => ())
     extends ThreadSafeRpcEndpoint {
 
   private val meetings = mutable.Map.empty[Int, mutable.Map[Int, (Array[Byte], RpcCallContext)]]
@@ -112,6 +113,7 @@ private[bloomery] final class ControlChannel(
     if (present.size == numWorkers) {
       val addresses = Array.tabulate(numWorkers)(present(_)._1)
       val secrets = credentials(attempt)
+      onMeeting()
       present.foreach { case (rank, (_, waiting)) => waiting.reply(Right((addresses, secrets(rank)))) }
     }
   }

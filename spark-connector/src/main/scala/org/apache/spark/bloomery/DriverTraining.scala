@@ -5,7 +5,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.{SparkContext, SparkEnv}
 
 import io.bloomery.BloomeryException
-import io.bloomery.engine.Engine
+import io.bloomery.engine.{Engine, Progress}
 
 /**
  * One training of a job as the driver has it, over all jobs that it takes: what it tells the user, who is asked after
@@ -19,6 +19,7 @@ private[bloomery] final class DriverTraining(
     configuration: Configuration)
     extends AutoCloseable {
   val events = new FitEvents(views.say)
+  val clock = new FitClock
   val callbacks = new EpochCallbacks(request.callbacks)
   val checkpoints = new FitCheckpoints(request, input, configuration, events)
   val board =
@@ -37,10 +38,16 @@ private[bloomery] final class DriverTraining(
       SparkEnv.get.rpcEnv,
       request.numWorkers,
       attempt => Engine.issueCredentials(request.numWorkers, attempt, encrypt),
-      views.report,
+      reported,
       checkpoints.board,
       board,
-      Some(callbacks))
+      Some(callbacks),
+      () => clock.meet())
+
+  private def reported(rank: Int, progress: String): Unit = {
+    if (rank == 0 && Progress(progress).isFinished) clock.finish()
+    views.report(rank, progress)
+  }
 
   def spec(channel: String, restart: Int): TrainSpec =
     TrainSpec(

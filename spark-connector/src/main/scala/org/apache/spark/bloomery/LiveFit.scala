@@ -50,7 +50,7 @@ private[spark] final case class LiveFit(
             "epoch" -> epoch.epoch,
             "numbers" -> Json.obj(LiveFit.numbers(epoch): _*),
             "seconds" -> epoch.seconds,
-            "samplesPerSecond" -> (if (epoch.seconds > 0) epoch.samples / epoch.seconds else 0.0))),
+            "samplesPerSecond" -> epoch.samplesPerSecond)),
         "events" -> events)
       .toString
 }

@@ -81,12 +81,11 @@ private[bloomery] object ProgressLine {
 
   /** The line that stays when an epoch has ended. */
   def epochText(epoch: EpochRecord, epochs: Int): String = {
-    val rate = if (epoch.seconds > 0) epoch.samples / epoch.seconds else 0.0
     val parts = Seq(s"epoch ${epoch.epoch}/$epochs") ++
       numbers(("loss" -> epoch.loss) +: epoch.metrics.toSeq) ++
       numbers(epoch.validationLoss.map("validation loss" -> _).toSeq) ++
       numbers(epoch.validationMetrics.toSeq.map { case (name, value) => s"validation $name" -> value }) ++
-      Seq(format("%.0f samples/s", rate), format("%.1f s", epoch.seconds))
+      Seq(format("%.0f samples/s", epoch.samplesPerSecond), format("%.1f s", epoch.seconds))
     parts.mkString("  ")
   }
 

@@ -6,7 +6,7 @@ import scala.concurrent.duration.Duration
 import org.apache.spark.internal.Logging
 import org.apache.spark.util.ThreadUtils
 
-import io.bloomery.engine.{NativeTrainer, Progress}
+import io.bloomery.engine.{Json, NativeTrainer, Progress}
 
 /**
  * Carries news from a worker's trainer to the driver, twice a second and at each epoch's end. With
@@ -35,13 +35,17 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
     val progress = trainer.poll(longest(waitMillis))
     lastPoll = System.nanoTime()
     progress.log.foreach(line => logInfo(line))
-    epochs ++= progress.finishedEpochs
+    epochs ++= progress.finishedEpochs.map(withMemory)
     spans.add(progress.trace)
     originMicros = progress.traceOriginMicros
     if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty) report(progress)
     passOn(progress)
     progress.isFinished
   }
+
+  /** What the engine cannot tell: this process is not its own. */
+  private def withMemory(epoch: String): String =
+    PeakMemory.bytes().fold(epoch)(bytes => Json.parse(epoch, "epoch").put("peakMemoryBytes", bytes).toString)
 
   /** How long a poll may wait, so that neither spans are forgotten nor an answer is. */
   private def longest(waitMillis: Long): Long =

@@ -39,9 +39,8 @@ private[bloomery] final class TensorBoardLog(folder: String, configuration: Conf
   override def end(failure: Option[Throwable]): Unit = runs.values.foreach(_.close())
 
   private def write(epoch: EpochRecord): Unit = {
-    val rate = if (epoch.seconds > 0) epoch.samples / epoch.seconds else 0.0
     val training = Seq("loss" -> epoch.loss) ++ epoch.metrics ++
-      Seq("learning_rate" -> epoch.learningRate, "samples_per_second" -> rate)
+      Seq("learning_rate" -> epoch.learningRate, "samples_per_second" -> epoch.samplesPerSecond)
     append("train", epoch.epoch, training)
     epoch.validationLoss.foreach(loss =>
       append("validation", epoch.epoch, ("loss" -> loss) +: epoch.validationMetrics.toSeq))

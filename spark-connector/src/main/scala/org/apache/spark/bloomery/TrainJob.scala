@@ -53,13 +53,17 @@ final case class TrainRequest(
     Json.parse(task, "task").path("worker").path("stepTimeout").asDouble(Double.PositiveInfinity)
 }
 
-/** The weights as safetensors, the epochs of each worker as JSON, what its threads did, and which way the rows came. */
+/**
+ * The weights as safetensors, the epochs of each worker as JSON, what its threads did, which way the rows came, what
+ * happened, and when.
+ */
 final case class TrainOutcome(
     weights: Array[Byte],
     workerHistory: Seq[Seq[String]],
     timeline: Timeline,
     input: String = "",
-    events: Seq[FitEvent] = Seq.empty)
+    events: Seq[FitEvent] = Seq.empty,
+    times: FitTimes = FitTimes(0, 0, 0))
 
 /**
  * Runs a fit as one barrier stage of `numWorkers` tasks on the thread that called it. A shuffle to
@@ -125,13 +129,14 @@ object TrainJob extends Logging {
             val specs = trainings.zip(registered).map { case (training, channel) =>
               training.spec(channel.name, restart)
             }
+            trainings.foreach(_.clock.submit())
             trained(trainings.zip(registered.map(_.channel)), submit(workers, specs), started)
           }.get
         }
         trainings.zip(outcomes).map { case (training, outcome) =>
           whyEarly(outcome, training.callbacks).foreach(training.events.add)
           training.request.traceDir.foreach(leaveTrace(session, _, outcome.timeline, training.events))
-          outcome.copy(input = input.text, events = training.events.all)
+          outcome.copy(input = input.text, events = training.events.all, times = training.clock.times)
         }
       }.get
     })

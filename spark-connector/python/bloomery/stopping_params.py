@@ -42,6 +42,10 @@ class StoppingParams(Settable):
         TypeConverters.toBoolean,
     )
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(earlyStoppingMinDelta=0.0, restoreBestWeights=False)
+
     def getEarlyStoppingPatience(self) -> int:
         """Epochs without a better value of monitor after which training stops."""
         return self.getOrDefault(self.earlyStoppingPatience)

@@ -137,6 +137,8 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(numWorkers=1, forceRepartition=False, connectTimeout=60.0, stepTimeout=60.0, slotTimeout=120.0)
+        self._setDefault(validationFraction=0.0, optimizer="adam", batchSize=32, epochs=1, seed=0, localSteps=1)
+        self._setDefault(backwardPassesPerStep=1, gradientCompression="none", shuffle=True, shuffleBuffer=2048)
 
     def getNetwork(self) -> Network:
         """The network to train."""

@@ -13,6 +13,8 @@ trait InputParams extends Params {
   final val nans: Param[String] =
     new Param[String](this, "nans", "what NaN or an infinity among the features is: error or pass")
 
+  setDefault(nulls -> "error", nans -> "error")
+
   final def getNulls: String = $(nulls)
   final def getNans: String = $(nans)
 

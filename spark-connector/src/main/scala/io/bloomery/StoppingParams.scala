@@ -25,6 +25,8 @@ trait StoppingParams extends Params {
     "restoreBestWeights",
     "whether the weights of the epoch with the best monitor are taken, instead of the last epoch's")
 
+  setDefault(earlyStoppingMinDelta -> 0.0, restoreBestWeights -> false)
+
   final def getEarlyStoppingPatience: Int = $(earlyStoppingPatience)
   final def getEarlyStoppingMinDelta: Double = $(earlyStoppingMinDelta)
   final def getMonitor: String = $(monitor)

@@ -123,6 +123,19 @@ trait TrainingParams
     stepTimeout -> 60.0,
     slotTimeout -> 120.0)
 
+  // For explainParams and the getters alone: the task has what is set, and the engine's own defaults hold for the rest.
+  setDefault(
+    validationFraction -> 0.0,
+    optimizer -> "adam",
+    backwardPassesPerStep -> 1,
+    gradientCompression -> "none",
+    localSteps -> 1,
+    batchSize -> 32,
+    epochs -> 1,
+    seed -> 0L,
+    shuffle -> true,
+    shuffleBuffer -> 2048)
+
   final def getNetwork: String = $(network)
   final def getValidationFraction: Double = $(validationFraction)
   final def getOptimizer: String = $(optimizer)

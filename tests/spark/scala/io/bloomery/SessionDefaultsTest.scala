@@ -55,7 +55,21 @@ class SessionDefaultsTest extends AnyFunSuite with EngineSuite {
     }
   }
 
-  test("what is no param is left alone") {
-    withSettings("epoch" -> "7", "input.path" -> "rows")(assert(estimator.fit(data).summary.history.length == 2))
+  test("what another estimator has, and what is no param, is left alone") {
+    withSettings("lossWeights" -> "{}", "input.path" -> "rows") {
+      assert(estimator.fit(data).summary.history.length == 2)
+    }
+  }
+
+  test("what nothing has is refused before any job, with the nearest that there is") {
+    Seq(
+      "epoch" -> "; did you mean spark.bloomery.epochs?",
+      "num_workers" -> "; did you mean spark.bloomery.numWorkers?",
+      "network.interfaces" -> "; did you mean spark.bloomery.network.interface?",
+      "colour" -> "; docs/params.md lists them").foreach { case (name, hint) =>
+      val (error, counts) = failing[UserError](withSettings(name -> "7")(estimator.fit(data)))
+      assert(error.getMessage == s"Unknown setting: spark.bloomery.$name$hint")
+      assert(counts.jobs == 0)
+    }
   }
 }

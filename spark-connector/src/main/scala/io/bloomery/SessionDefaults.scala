@@ -1,16 +1,22 @@
 package io.bloomery
 
-import org.apache.spark.internal.Logging
+import org.apache.spark.bloomery.Settings
 import org.apache.spark.ml.param._
 import org.apache.spark.sql.SparkSession
 import scala.util.Try
 
 /**
- * Params that the session gives to every estimator: `spark.bloomery.epochs=5` holds where epochs is not set. A setting
- * with a further dot in its name is no param.
+ * Params that the session gives to every estimator: `spark.bloomery.epochs=5` holds where epochs is not set. One that
+ * only another kind of estimator has is left out; what none of them has, and is no other setting either, is an error.
  */
-private[bloomery] object SessionDefaults extends Logging {
-  private val Prefix = "spark.bloomery."
+private[bloomery] object SessionDefaults {
+  private val Prefix = Settings.Prefix
+
+  private lazy val ofAnyEstimator: Seq[String] =
+    Seq(new NeuralNetClassifier, new NeuralNetRegressor, new NeuralNetEstimator)
+      .flatMap(_.params.map(_.name))
+      .distinct
+      .sorted
 
   /** Of two params that exclude each other, one that is set keeps the session from giving the other. */
   private val Exclusive = Seq(
@@ -22,21 +28,26 @@ private[bloomery] object SessionDefaults extends Logging {
   /** For the params that are not set. */
   def of(params: Params, session: SparkSession): ParamMap = {
     val named = session.conf.getAll.collect {
-      case (key, value) if key.startsWith(Prefix) && !key.drop(Prefix.length).contains('.') =>
-        key.drop(Prefix.length) -> value
+      case (key, value) if key.startsWith(Prefix) && !Settings.Keys.contains(key) => key.drop(Prefix.length) -> value
     }
     val result = ParamMap.empty
     named.toSeq.sorted.foreach {
-      case (name, _) if !params.hasParam(name) =>
-        logWarning(s"$Prefix$name is no param of ${params.getClass.getSimpleName}, and is left out")
-      case (name, value) =>
+      case (name, _) if !ofAnyEstimator.contains(name) => throw unknown(name)
+      case (name, value) if params.hasParam(name) =>
         val param = params.getParam(name)
         val excluded = Exclusive.filter(_(name)).flatten.exists { other =>
           other != name && params.hasParam(other) && params.isSet(params.getParam(other))
         }
         if (!params.isSet(param) && !excluded) result.put(parsed(param, value))
+      case _ => ()
     }
     result
+  }
+
+  private def unknown(name: String): UserError = {
+    val nearest = Names.nearest(name, ofAnyEstimator ++ Settings.Keys.map(_.drop(Prefix.length)))
+    val meant = nearest.fold("docs/params.md lists them")(each => s"did you mean $Prefix$each?")
+    new UserError(s"Unknown setting: $Prefix$name; $meant")
   }
 
   private def parsed(param: Param[_], text: String): ParamPair[_] = {

@@ -1,6 +1,7 @@
 package io.bloomery
 
 import io.bloomery.network.{Dense, Input, Sequential}
+import org.apache.spark.SparkThrowable
 import org.apache.spark.bloomery.JobLog
 import org.apache.spark.ml.attribute.{Attribute, AttributeGroup, NominalAttribute}
 import org.apache.spark.ml.evaluation.MulticlassClassificationEvaluator
@@ -218,6 +219,15 @@ class TransformTest extends AnyFunSuite with EngineSuite {
       .start()
     query.awaitTermination(60000)
     assert(spark.table("predicted").filter("prediction >= 0").count() == 10)
+    assertNothingIsAlive()
+  }
+
+  test("what only rows show is told as it is, and the engine's error is its cause") {
+    val holed = data.selectExpr("if(id = 7, null, features) as features")
+    val error = intercept[RuntimeException](model.transform(holed).collect())
+    assert(error.getMessage.contains("Features are null: column 'features', row "))
+    assert(error.asInstanceOf[SparkThrowable].getCondition == "USER_RAISED_EXCEPTION")
+    assert(error.getCause.isInstanceOf[UserError])
     assertNothingIsAlive()
   }
 

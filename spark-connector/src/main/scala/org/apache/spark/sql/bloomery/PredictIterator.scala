@@ -1,11 +1,12 @@
 package org.apache.spark.sql.bloomery
 
-import org.apache.spark.TaskContext
+import org.apache.spark.{SparkRuntimeException, TaskContext}
 import org.apache.spark.bloomery.{ArrowExport, ArrowMemory, PredictorCache, PredictSpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeRowJoiner
 import org.apache.spark.sql.execution.metric.SQLMetric
 
+import io.bloomery.UserError
 import io.bloomery.engine.NativePredictor
 
 /**
@@ -57,7 +58,8 @@ private[bloomery] final class PredictIterator(
       outputs.reserve(count)
       val started = System.nanoTime()
       batches.withSchema { schema =>
-        opened.predict(schema, array, partition, firstRow, outputs.raw, outputs.probability)
+        try opened.predict(schema, array, partition, firstRow, outputs.raw, outputs.probability)
+        catch { case error: UserError => throw PredictIterator.forUser(error) }
       }
       predictTime += System.nanoTime() - started
       firstRow += count
@@ -77,4 +79,19 @@ private[bloomery] final class PredictIterator(
     outputs.close()
     allocator.close()
   }
+}
+
+private[bloomery] object PredictIterator {
+
+  /**
+   * As SQL's own raise_error throws: Spark then hands the sentence to the user as it is, in Python without the stacks of
+   * driver and executor, where it would else say that a job was aborted.
+   */
+  private def forUser(error: UserError): SparkRuntimeException =
+    new SparkRuntimeException(
+      "USER_RAISED_EXCEPTION",
+      Map("errorMessage" -> error.getMessage),
+      error,
+      Array.empty,
+      "")
 }

@@ -22,9 +22,16 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
       ("classifier", "data", "said"),
       (twoWorkers.setFeaturesCol("feature"), data, Seq("featuresCol", "did you mean features?", "id, features, label")),
       (twoWorkers.setLabelCol("Label"), data, Seq("labelCol", "did you mean label?")),
-      (twoWorkers.setWeightCol("w"), data, Seq("weightCol", "not there: w")),
+      (twoWorkers.setWeightCol("w"), data, Seq("weightCol", "not there: w, columns: id, features, label")),
       (twoWorkers, data.withColumn("features", lit("text")), Seq("featuresCol", "column features, type STRING")),
-      (twoWorkers, data.withColumn("label", lit("text")), Seq("labelCol", "a number", "type STRING")),
+      (
+        twoWorkers,
+        data.withColumn("label", lit("text")),
+        Seq("labelCol", "a number", "StringIndexer or list them in labelVocabulary", "type STRING")),
+      (
+        twoWorkers,
+        spark.readStream.schema(data.schema).parquet(temporary("stream").toString),
+        Seq("A stream has no last row to train up to", "foreachBatch")),
       (twoWorkers, data.withColumn("label", col("features")), Seq("labelCol", "a number", "type ARRAY<FLOAT>")),
       (twoWorkers.setValidationIndicatorCol("id"), data, Seq("validationIndicatorCol", "boolean", "type BIGINT")),
       (twoWorkers.setPredictionCol("label"), data, Seq("predictionCol", "exists already", "label")),

@@ -102,4 +102,26 @@ class PersistenceTest extends AnyFunSuite with EngineSuite {
     Tiny.classifier.save(foreign.toString)
     assert(refused(foreign).startsWith("Not a model of Bloomery"))
   }
+
+  test("what another class saved is refused with the class that reads it") {
+    val folder = saved().toString
+    def refusal(load: => Any): String = intercept[UserError](load).getMessage
+    assert(
+      refusal(NeuralNetRegressionModel.load(folder)) == "Another class was saved here; load it with" +
+        s" NeuralNetClassificationModel, not NeuralNetRegressionModel: $folder")
+    assert(
+      refusal(NeuralNetClassifier.load(folder)) == "Another class was saved here; load it with" +
+        s" NeuralNetClassificationModel, not NeuralNetClassifier: $folder")
+    val empty = temporary("nothing")
+    assert(refusal(NeuralNetClassifier.load(empty.toString)).startsWith("Not a saved estimator, or its saving did not"))
+    val none = empty.resolve("none").toString
+    assert(refusal(NeuralNetRegressor.load(none)) == s"No such folder of a saved estimator: $none")
+  }
+
+  test("a file of ONNX that cannot be written is one sentence") {
+    val path = Files.createFile(temporary("export").resolve("file")).resolve("model.onnx")
+    val error = intercept[UserError](model.exportOnnx(path.toString))
+    assert(error.getMessage.startsWith(s"The ONNX file cannot be written to: $path, "))
+    assert(error.getCause.isInstanceOf[IOException])
+  }
 }

@@ -6,7 +6,6 @@ import org.apache.spark.ml.linalg.SQLDataTypes.VectorType
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.functions.{col, struct}
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
 import scala.jdk.CollectionConverters._
 
 /**
@@ -45,8 +44,16 @@ private[bloomery] object Columns {
       case other if takesValues && !hasVocabulary && isTarget(other) => withoutDecimals(field)
       case other =>
         val wanted = if (takesValues) "a number, an array of numbers or an ML vector" else "a number"
-        throw wrongType(label.param, wanted, label.name, other)
+        throw wrongType(label.param, wanted + wordsInstead(label, other, takesValues), label.name, other)
     }
+  }
+
+  /** How texts become classes. */
+  private def wordsInstead(label: LabelColumn, found: DataType, takesValues: Boolean): String = found match {
+    case _: StringType if !takesValues => ", so index texts with StringIndexer or list them in labelVocabulary"
+    case _: StringType if label.param == "labelCols" =>
+      s""", or for classes {"column": "${label.name}", "vocabulary": [...]} where outputs are named"""
+    case _ => ""
   }
 
   /** The label that each class index stands for, where the column's ML attribute tells it, as StringIndexer leaves it. */
@@ -62,7 +69,7 @@ private[bloomery] object Columns {
   /** Refuses a name in a param's JSON that no input or output of the network has. */
   def checkNames(param: String, what: String, named: Option[ObjectNode], known: Seq[String]): Unit =
     named.toSeq.flatMap(_.fieldNames().asScala).filterNot(known.contains).foreach { name =>
-      throw new UserError(s"Unknown $what in $param: $name${nearest(name, known)} ${what}s: ${known.mkString(", ")}")
+      throw new UserError(s"Unknown $what in $param: $name${Names.hint(name, s"${what}s", known)}")
     }
 
   /** A number of any type. */
@@ -120,17 +127,9 @@ private[bloomery] object Columns {
 
   private def find(schema: StructType, param: String, name: String): StructField =
     schema.find(_.name == name).getOrElse {
-      val columns = schema.fieldNames
       throw new UserError(
-        s"$param names a column that is not there: $name${nearest(name, columns.toSeq)} columns: ${columns.mkString(", ")}")
+        s"$param names a column that is not there: $name${Names.hint(name, "columns", schema.fieldNames.toSeq)}")
     }
-
-  private def nearest(name: String, known: Seq[String]): String = {
-    val wanted = UTF8String.fromString(name.toLowerCase)
-    known
-      .minByOption(each => wanted.levenshteinDistance(UTF8String.fromString(each.toLowerCase)))
-      .fold("")(each => s"; did you mean $each?")
-  }
 
   private def wrongType(param: String, wanted: String, name: String, found: DataType): UserError =
     new UserError(

@@ -2,6 +2,7 @@ package io.bloomery
 
 import io.bloomery.network.Network
 import org.apache.spark.ml.bloomery.{ModelMetadata, ServedReader, ServedWriter}
+import org.apache.spark.ml.util.{MLReadable, MLReader}
 import scala.util.control.NonFatal
 
 /** Saves a model as Spark ML metadata plus the engine's own files. */
@@ -24,7 +25,9 @@ private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends Served
   }
 }
 
-private[bloomery] final class ModelReader[M <: NetworkModel[M]](make: (String, TrainedNetwork) => M)
+private[bloomery] final class ModelReader[M <: NetworkModel[M]](
+    className: String,
+    make: (String, TrainedNetwork) => M)
     extends ServedReader[M] {
   override def load(path: String): M = {
     val files = new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession)).read()
@@ -36,7 +39,7 @@ private[bloomery] final class ModelReader[M <: NetworkModel[M]](make: (String, T
           Network.fromJson(text(ModelFolder.Network)),
           files(ModelFolder.Weights),
           TrainingSummary.fromJson(text(ModelFolder.History))))
-    try ModelMetadata.load(path, sparkSession, made)
+    try ModelMetadata.load(path, sparkSession, className, made)
     catch {
       case error: BloomeryException => throw error
       case NonFatal(error) =>
@@ -44,4 +47,20 @@ private[bloomery] final class ModelReader[M <: NetworkModel[M]](make: (String, T
           .initCause(error)
     }
   }
+}
+
+/** How an estimator is read back; the companion of its class. */
+private[bloomery] abstract class NetworkEstimatorReadable[E <: NetworkEstimator[_]] extends MLReadable[E] {
+  override def read: MLReader[E] = new MLReader[E] {
+    override def load(path: String): E =
+      ModelMetadata.loadEstimator[E](path, sparkSession, SavedClass.of(NetworkEstimatorReadable.this))
+  }
+
+  override def load(path: String): E = super.load(path)
+}
+
+private[bloomery] object SavedClass {
+
+  /** The name of the class that this is the companion of. */
+  def of(companion: MLReadable[_]): String = companion.getClass.getName.stripSuffix("$")
 }

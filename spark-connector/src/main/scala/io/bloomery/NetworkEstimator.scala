@@ -126,6 +126,11 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
 
   /** Refuses what can never run, before any job. */
   private def request(dataset: Dataset[_]): TrainRequest = {
+    if (dataset.isStreaming) {
+      throw new UserError(
+        "A stream has no last row to train up to; write it to files and fit those, or fit each of its batches in" +
+          " foreachBatch with initialModel")
+    }
     checkedSchema(dataset.schema)
     if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
     val task = TaskJson.training(this)

@@ -56,6 +56,9 @@ abstract class NetworkModel[M <: NetworkModel[M]] private[bloomery] (private[blo
    * own, and only sums come to the driver. Class weights do not count, as in validation.
    */
   def evaluate(dataset: Dataset[_]): Map[String, Double] = {
+    if (dataset.isStreaming) {
+      throw new UserError("A stream has no last row to measure up to; evaluate each of its batches in foreachBatch")
+    }
     val schema = dataset.schema
     val features = inputs(described).columns.map(column => column.name -> Columns.features(schema, column))
     val labels = targets(described).columns.map(label => label.name -> Columns.label(schema, label, takesValues))
@@ -83,7 +86,7 @@ abstract class NetworkModel[M <: NetworkModel[M]] private[bloomery] (private[blo
 private[bloomery] abstract class NetworkModelReadable[M <: NetworkModel[M]] extends MLReadable[M] {
   protected def make(uid: String, trained: TrainedNetwork): M
 
-  override def read: MLReader[M] = new ModelReader[M](make)
+  override def read: MLReader[M] = new ModelReader[M](SavedClass.of(this), make)
 
   override def load(path: String): M = super.load(path)
 

@@ -1,7 +1,7 @@
 package io.bloomery
 
 import org.apache.spark.ml.param.ParamMap
-import org.apache.spark.ml.util.{DefaultParamsReadable, Identifiable}
+import org.apache.spark.ml.util.Identifiable
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -45,6 +45,4 @@ final class NeuralNetClassifier(override val uid: String)
   }
 }
 
-object NeuralNetClassifier extends DefaultParamsReadable[NeuralNetClassifier] {
-  override def load(path: String): NeuralNetClassifier = super.load(path)
-}
+object NeuralNetClassifier extends NetworkEstimatorReadable[NeuralNetClassifier]

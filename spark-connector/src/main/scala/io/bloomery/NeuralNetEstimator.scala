@@ -1,7 +1,7 @@
 package io.bloomery
 
 import org.apache.spark.ml.param.ParamMap
-import org.apache.spark.ml.util.{DefaultParamsReadable, Identifiable}
+import org.apache.spark.ml.util.Identifiable
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -22,6 +22,4 @@ final class NeuralNetEstimator(override val uid: String)
   override def copy(extra: ParamMap): NeuralNetEstimator = super.copy(extra).asInstanceOf[NeuralNetEstimator]
 }
 
-object NeuralNetEstimator extends DefaultParamsReadable[NeuralNetEstimator] {
-  override def load(path: String): NeuralNetEstimator = super.load(path)
-}
+object NeuralNetEstimator extends NetworkEstimatorReadable[NeuralNetEstimator]

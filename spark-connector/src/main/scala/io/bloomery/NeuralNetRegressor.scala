@@ -1,7 +1,7 @@
 package io.bloomery
 
 import org.apache.spark.ml.param.ParamMap
-import org.apache.spark.ml.util.{DefaultParamsReadable, Identifiable}
+import org.apache.spark.ml.util.Identifiable
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -22,6 +22,4 @@ final class NeuralNetRegressor(override val uid: String)
   override def copy(extra: ParamMap): NeuralNetRegressor = super.copy(extra).asInstanceOf[NeuralNetRegressor]
 }
 
-object NeuralNetRegressor extends DefaultParamsReadable[NeuralNetRegressor] {
-  override def load(path: String): NeuralNetRegressor = super.load(path)
-}
+object NeuralNetRegressor extends NetworkEstimatorReadable[NeuralNetRegressor]

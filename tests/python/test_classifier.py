@@ -42,10 +42,12 @@ def test_params_are_the_jvms(spark, kind):
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
 def test_defaults_are_the_jvms(spark, monkeypatch, kind):
-    theirs = {param.name: value for param, value in kind()._defaultParamMap.items()}
-    java = kind()._java_obj
+    ours = kind()
+    theirs = {param.name: value for param, value in ours._defaultParamMap.items()}
+    java = ours._java_obj
     assert theirs == {p.name(): java.getOrDefault(p) for p in java.params() if java.hasDefault(p)}
-    assert "epochs" not in theirs  # the engine's
+    assert ours.getEpochs() == 1
+    assert "learningRate" not in theirs  # the optimizer's
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # where no JVM can be asked
     assert {param.name: value for param, value in kind()._defaultParamMap.items()} == theirs
 
@@ -170,7 +172,13 @@ def test_fit_learns_and_reports_each_epoch(spark, model):
     assert history[-1]["metrics"]["accuracy"] > 0.95
     assert history[-1]["validation"]["metrics"]["accuracy"] > 0.95
     assert model.summary.numWorkers == 2
-    assert model.summary.totalSeconds > 0
+    assert all(epoch["samplesPerSecond"] == pytest.approx(480 / epoch["seconds"]) for epoch in history)
+    assert all(epoch["peakMemoryBytes"] > 2**26 for worker in model.summary.workerHistory for epoch in worker)
+    phases = model.summary.phases
+    assert list(phases) == ["preparing", "starting", "loading", "training", "validation", "returning"]
+    assert sum(phases.values()) == pytest.approx(model.summary.totalSeconds)
+    assert phases["training"] == pytest.approx(sum(epoch["seconds"] for epoch in history))
+    assert phases["validation"] == pytest.approx(sum(epoch["validationSeconds"] for epoch in history)) != 0
 
 
 def test_trace_dir_gets_a_timeline_and_the_summary_what_was_sent(spark, blobs, tmp_path):
@@ -233,6 +241,24 @@ def test_bad_input_is_a_user_error_without_a_java_stack(spark, blobs, params, se
     assert sentence in str(caught.value)
     assert "\tat " not in str(caught.value)
     assert live_resources(spark) == {}
+
+
+@pytest.mark.parametrize(
+    ("network", "sentence"),
+    [
+        ([L.Input(4)], "A network is a bloomery.Sequential or bloomery.Model, or its JSON: "),
+        (type("Keras", (), {"get_config": dict})(), "A model of Keras: give what bloomery.from_keras makes of it"),
+    ],
+)
+def test_only_a_network_will_do(spark, network, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        classifier(network=network)
+
+
+@pytest.mark.parametrize("call", ["fit", "describe"])
+def test_only_a_frame_of_spark_will_do(spark, call):
+    with pytest.raises(TypeError, match=r"A DataFrame of Spark is wanted: .* not builtins.list"):
+        getattr(classifier(), call)([1, 2])
 
 
 def test_network_must_be_set(spark, blobs):

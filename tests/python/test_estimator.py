@@ -64,6 +64,28 @@ def test_fits_transforms_evaluates_and_comes_back(spark, pairs, tmp_path):
     assert loaded.transform(pairs).collect() == predicted.collect()
 
 
+def test_class_weights_are_given_by_output(spark, pairs):
+    made = estimator(classWeights={"species": {0: 5, 2: 0.5}}, epochs=1)
+    assert json.loads(made.getClassWeights()) == {"species": {"0": 5.0, "2": 0.5}}
+    weighted, plain = (each.fit(pairs).summary.history[0]["loss"] for each in (made, estimator(epochs=1)))
+    assert weighted != plain
+
+
+def test_outputs_may_have_the_names_of_options(spark, pairs):
+    numbers = L.Input(4, name="numbers")
+    kind = L.Dense(3, "softmax", name="kind")(numbers)
+    column = L.Dense(1, name="a_column")(numbers)
+    made = NeuralNetEstimator(
+        network=Model(numbers, [kind, column]),
+        labelCols={"kind": {"column": "word", "vocabulary": ["a", "b", "c"]}, "a_column": "total"},
+        loss={"kind": "categorical_crossentropy", "a_column": losses.Huber(2.0)},
+        outputCols={"kind": "said", "a_column": "guessed"},
+        verbose=0,
+    )
+    assert made.fit(pairs).transform(pairs).columns == [*pairs.columns, "said", "guessed"]
+    assert json.loads(made.setLoss({"kind": "huber", "delta": 2.0}).getLoss()) == {"kind": "huber", "delta": 2.0}
+
+
 def test_unknown_names_suggest_the_nearest(spark, pairs):
     with pytest.raises(bloomery.UserError, match=r"Unknown input in inputCols: plaice; did you mean place\?"):
         estimator(inputCols={"plaice": "x"}).fit(pairs)

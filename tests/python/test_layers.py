@@ -105,6 +105,28 @@ def test_sequential_refuses_what_is_not_a_layer():
         Sequential(L.Input(4), "relu")
 
 
+def test_sequential_takes_a_list_as_keras_does():
+    assert Sequential([L.Input(4), L.Dense(3)]) == Sequential(L.Input(4), L.Dense(3))
+
+
+class Own(L.Layer):
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Sequential(L.Input(4), lambda x: x),
+        lambda: Sequential(L.Input(4), L.Dense(3, activation=abs)),
+        lambda: Sequential(L.Input(4), L.Dense(3, kernel_initializer=lambda shape: shape)),
+        Own,
+    ],
+)
+def test_code_of_the_user_is_refused(make):
+    with pytest.raises(TypeError, match="layers, activations and optimizers in user code are not offered in this"):
+        make()
+
+
 def test_repr_shows_what_was_given():
     assert repr(L.Dense(3, "relu", kernel_regularizer=L2(0.5))) == (
         "Dense(units=3, activation='relu', kernelRegularizer={'l2': 0.5})"

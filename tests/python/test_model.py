@@ -4,7 +4,9 @@ import numpy
 import pytest
 import safetensors.numpy
 from conftest import live_resources, small_network
+from pyspark.errors import SparkRuntimeException
 from pyspark.ml.linalg import VectorUDT
+from pyspark.sql.functions import col, when
 
 import bloomery
 from bloomery import NeuralNetClassificationModel
@@ -80,9 +82,40 @@ def test_saved_weights_are_safetensors(spark, model, tmp_path):
 def test_saving_onto_something_needs_overwrite(spark, model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
-    with pytest.raises(Exception, match="overwrite"):
+    with pytest.raises(OSError, match=r"already exists.*overwrite") as caught:
         model.save(path)
+    assert len(str(caught.value).splitlines()) == 1
+    assert type(caught.value.__cause__).__name__ == "Py4JJavaError"
     model.write().overwrite().save(path)
+
+
+def test_file_that_cannot_be_written_is_one_sentence(spark, model, tmp_path):
+    with pytest.raises(OSError, match=r'^No FileSystem for scheme "nowhere"$'):
+        model.save("nowhere://model")
+    with pytest.raises(bloomery.UserError, match=r"^The ONNX file cannot be written to: nowhere://model\.onnx, "):
+        model.exportOnnx("nowhere://model.onnx")
+
+
+def test_what_another_class_saved_is_named(spark, model, tmp_path):
+    model.save(str(tmp_path / "model"))
+    for other in (bloomery.NeuralNetRegressionModel, bloomery.NeuralNetClassifier):
+        with pytest.raises(bloomery.UserError, match="load it with NeuralNetClassificationModel, not"):
+            other.load(str(tmp_path / "model"))
+
+
+def test_rows_that_cannot_be_predicted_are_one_sentence(spark, model, blobs):
+    holed = model.transform(blobs.withColumn("features", when(~col("held"), col("features"))))
+    with pytest.raises(SparkRuntimeException) as caught:
+        holed.collect()
+    assert "Features are null: column 'features', row" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert live_resources(spark) == {}
+
+
+@pytest.mark.parametrize("call", ["transform", "evaluate"])
+def test_only_a_frame_of_spark_will_do(spark, model, call):
+    with pytest.raises(TypeError, match=r"A DataFrame of Spark is wanted: .* not builtins.list"):
+        getattr(model, call)([1, 2])
 
 
 def test_foreign_folder_is_refused(spark, tmp_path):

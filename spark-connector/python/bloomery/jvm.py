@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.utils import is_remote
 
 from bloomery.errors import BloomeryError, translated
 
-__all__ = ["describe", "is_remote", "java_class", "out_of_reach"]
+__all__ = ["describe", "is_remote", "java_class", "needs_frame", "out_of_reach"]
 
 
 def out_of_reach(what: str, instead: str) -> BloomeryError:
     """What there is to say where Spark's JVM is a server's, and the server does not answer this."""
     return BloomeryError(f"Spark Connect does not let a client reach {what}: {instead}")
+
+
+def needs_frame(dataset: Any) -> None:
+    """Raises for what is no DataFrame of Spark, such as one of pandas."""
+    if not isinstance(dataset, DataFrame):
+        kind = f"{type(dataset).__module__}.{type(dataset).__qualname__}"
+        raise TypeError(
+            f"A DataFrame of Spark is wanted: spark.createDataFrame makes one of rows or pandas, not {kind}"
+        )
 
 
 def java_class(name: str) -> Any:

@@ -95,6 +95,7 @@ class NetworkModel(JavaModel, InputParams, Writable):
         self._needs_jvm(
             "evaluate", f"give transform's result to pyspark.ml.evaluation, or save the model for {_CLASSIC}"
         )
+        jvm.needs_frame(dataset)
         assert self._java_obj is not None
         self._transfer_params_to_java()
         with translated():
@@ -119,6 +120,7 @@ class NetworkModel(JavaModel, InputParams, Writable):
         return int(found[1])
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        jvm.needs_frame(dataset)
         with translated():
             return super()._transform(dataset)
 

@@ -32,6 +32,14 @@ def unknown_keyword(function: str, name: str, known: Iterable[str]) -> TypeError
     return TypeError(f"Unknown keyword of {function}: {name}{hint}")
 
 
+def user_code(value: Any) -> TypeError:
+    """The exception for a function or a class of the user's where a part of a network is wanted."""
+    return TypeError(
+        "Losses, metrics, layers, activations and optimizers in user code are not offered in this version:"
+        f" choose one that Bloomery has, instead of {value!r}"
+    )
+
+
 def check_keywords(owner: str, function: Callable[..., Any], given: Iterable[str]) -> None:
     """Raises for the first keyword that the `__init__` does not have."""
     _, *parameters = inspect.signature(function).parameters.values()

@@ -9,7 +9,7 @@ from typing import Any
 from bloomery import jvm
 from bloomery.errors import UserError
 from bloomery.layers import Input, Layer, Tensor
-from bloomery.names import snake_case
+from bloomery.names import snake_case, user_code
 
 
 class Network:
@@ -52,11 +52,15 @@ class Network:
 class Sequential(Network):
     """Layers in the order they run: the first is an Input, each takes the output of the one before."""
 
-    def __init__(self, *layers: Layer, name: str | None = None) -> None:
-        for layer in layers:
+    def __init__(self, *layers: Layer | Sequence[Layer], name: str | None = None) -> None:
+        one = layers[0] if len(layers) == 1 else None
+        listed: Sequence[Any] = one if isinstance(one, list | tuple) else layers  # a list, as Keras takes it
+        for layer in listed:
+            if callable(layer) and not isinstance(layer, Layer):
+                raise user_code(layer)
             if not isinstance(layer, Layer):
                 raise TypeError(f"Not a layer: {layer!r}, give bloomery.layers such as Dense(10)")
-        super().__init__([layer.to_dict() for layer in layers], name)
+        super().__init__([layer.to_dict() for layer in listed], name)
 
 
 class Model(Network):

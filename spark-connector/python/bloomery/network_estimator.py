@@ -109,6 +109,7 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
                 "fit says before it reads a row what cannot work; describe in a session of"
                 " bloomery.spark_session_builder().master(...)",
             )
+        jvm.needs_frame(dataset)
         assert self._java_obj is not None
         self._transfer_params_to_java()
         with translated():
@@ -127,6 +128,7 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         Rows are read once for all param maps that want the same of them, and trained on one after the other, in one
         stage, when the first model is asked for; over Spark Connect each fit is one of its own.
         """
+        jvm.needs_frame(dataset)
         if jvm.is_remote():
             return super().fitMultiple(dataset, paramMaps)
         estimators = [self.copy(each) for each in paramMaps]
@@ -165,6 +167,7 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         self._java_obj.setInitialModel(model._java_obj)
 
     def _fit(self, dataset: DataFrame) -> M:
+        jvm.needs_frame(dataset)
         with translated():
             return super()._fit(dataset)
 

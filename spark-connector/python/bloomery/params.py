@@ -12,7 +12,7 @@ from pyspark.sql.utils import is_remote
 
 from bloomery.losses import Loss
 from bloomery.metrics import Metric
-from bloomery.names import camel_case, unknown_keyword
+from bloomery.names import camel_case, unknown_keyword, user_code
 from bloomery.network import Network
 from bloomery.optimizers import Optimizer, optimizer_dict
 
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 def network_json(value: Any) -> str:
     """A network as the param holds it: its JSON."""
-    return value.to_json() if isinstance(value, Network) else TypeConverters.toString(value)
+    if isinstance(value, Network):
+        return value.to_json()
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "get_config"):
+        raise TypeError(f"A model of Keras: give what bloomery.from_keras makes of it, instead of {value!r}")
+    raise TypeError(f"A network is a bloomery.Sequential or bloomery.Model, or its JSON: {value!r}")
 
 
 def optimizer_text(value: Any) -> str:
@@ -46,10 +52,12 @@ def metric_texts(value: Any) -> list[str]:
 
 
 def class_weights_text(value: Any) -> str:
-    """A dict of class index and weight as JSON."""
-    if isinstance(value, dict):
-        return json.dumps({str(index): float(weight) for index, weight in value.items()})
-    return TypeConverters.toString(value)
+    """A dict of class index and weight as JSON, or a dict of them by output."""
+    return json.dumps(_weights(value)) if isinstance(value, dict) else TypeConverters.toString(value)
+
+
+def _weights(value: Any) -> Any:
+    return {str(key): _weights(each) for key, each in value.items()} if isinstance(value, dict) else float(value)
 
 
 def column_texts(value: Any) -> list[str]:
@@ -68,13 +76,17 @@ def _options_text(value: Any, kind: type[Loss | Metric] | None = None) -> str:
 
 def by_name_text(value: Any) -> str:
     """A dict by the names of inputs or outputs as JSON; it may hold losses, metrics, dicts or lists of them."""
-    return json.dumps(_plain(value)) if isinstance(value, dict) else TypeConverters.toString(value)
+    if isinstance(value, dict):
+        return json.dumps({name: _plain(each) for name, each in value.items()})
+    return TypeConverters.toString(value)
 
 
 def loss_by_output_text(value: Any) -> str:
-    """One loss for all outputs, or a dict with one for each."""
-    if isinstance(value, dict) and "kind" not in value:
-        return by_name_text(value)
+    """One loss for all outputs, or a dict with one for each, of which one may be called kind."""
+    if isinstance(value, dict):
+        others = [each for key, each in value.items() if key != "kind"]
+        if not isinstance(value.get("kind"), str) or any(isinstance(each, (str, dict, Loss)) for each in others):
+            return by_name_text(value)
     return loss_text(value)
 
 
@@ -82,7 +94,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Loss, Metric)):
         return value.to_dict()
     if isinstance(value, dict):
-        return {camel_case(key) if "column" in value or "kind" in value else key: _plain(v) for key, v in value.items()}
+        return {camel_case(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     _refuse_user_code(value)
@@ -91,10 +103,7 @@ def _plain(value: Any) -> Any:
 
 def _refuse_user_code(value: Any) -> None:
     if callable(value):
-        raise TypeError(
-            "Losses, metrics, layers and optimizers in user code are not offered in this version:"
-            f" choose one that Bloomery has, instead of {value!r}"
-        )
+        raise user_code(value)
 
 
 def clear(stage: JavaParams, param: Param[Any]) -> None:
@@ -133,6 +142,10 @@ class InputParams(Settable):
     nans: Param[str] = Param(
         _owner, "nans", "what NaN or an infinity among the features is: error or pass", TypeConverters.toString
     )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(nulls="error", nans="error")
 
     def getNulls(self) -> str:
         """What a null among the features is."""

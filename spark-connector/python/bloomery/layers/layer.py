@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from bloomery.names import camel_case, check_keywords
+from bloomery.names import camel_case, check_keywords, user_code
 from bloomery.regularizers import Regularizer
 
 Pair = int | tuple[int, int] | list[int]
@@ -31,6 +31,8 @@ class Layer:
     name: str | None = field(default=None, kw_only=True)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
+        if not cls.__module__.startswith(f"{__package__}."):
+            raise user_code(cls)
         check_keywords(cls.__name__, cls.__init__, kwargs)
         return super().__new__(cls)
 
@@ -58,4 +60,6 @@ class Layer:
 def _plain(value: Any) -> Any:
     if isinstance(value, Regularizer):
         return value.to_dict()
+    if callable(value):
+        raise user_code(value)
     return value.tolist() if hasattr(value, "tolist") else value  # an array of NumPy

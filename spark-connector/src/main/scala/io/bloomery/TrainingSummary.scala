@@ -32,7 +32,7 @@ final class TrainingSummary private (json: String, timeline: Timeline) extends I
    * counts the others before it as `starting`. Models that were saved before there were phases have none.
    */
   def phases: Seq[(String, Double)] =
-    node.path("phases").properties().asScala.map(phase => phase.getKey -> phase.getValue.asDouble()).toSeq
+    node.path("phases").properties().asScala.toSeq.map(phase => phase.getKey -> phase.getValue.asDouble())
 
   def numWorkers: Int = node.path("workers").asInt()
 

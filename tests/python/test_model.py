@@ -85,7 +85,7 @@ def test_saving_onto_something_needs_overwrite(spark, model, tmp_path):
     with pytest.raises(OSError, match=r"already exists.*overwrite") as caught:
         model.save(path)
     assert len(str(caught.value).splitlines()) == 1
-    assert type(caught.value.__cause__).__name__ == "Py4JJavaError"
+    assert type(caught.value.__context__).__name__ == "Py4JJavaError"
     model.write().overwrite().save(path)
 
 

@@ -1,5 +1,7 @@
 """The engine answers questions about what the builders write."""
 
+import traceback
+
 import pytest
 
 import bloomery
@@ -65,4 +67,7 @@ def test_wrong_network_is_a_user_error_with_the_engines_sentence(spark, network,
     with pytest.raises(bloomery.UserError) as caught:
         network.describe()
     assert str(caught.value) == sentence
-    assert type(caught.value.__cause__).__name__ == "Py4JJavaError"
+    assert type(caught.value.__context__).__name__ == "Py4JJavaError"
+    shown = "".join(traceback.format_exception(caught.value))
+    assert sentence in shown
+    assert "\tat " not in shown

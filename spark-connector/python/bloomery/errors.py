@@ -1,6 +1,6 @@
 """The engine's five kinds of error as Python exceptions, with the engine's own sentence as their text.
 
-Spark's exception stays reachable as `__cause__`; nothing else of the JVM is shown.
+Spark's exception stays reachable as `__context__`; nothing of it is shown, since it has a page of Java's stack.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def translated() -> Iterator[None]:
     except Exception as error:
         name, message = _thrown(error)
         if name == _UDF_FAILURE:
-            raise PythonException(message=message) from error
+            raise PythonException(message=message) from None
         if name == _FILE_FAILURE:
-            raise OSError(message) from error
+            raise OSError(message) from None
         if not name.startswith(_PACKAGE):
             raise
-        raise _KINDS.get(name, BloomeryError)(message) from error
+        raise _KINDS.get(name, BloomeryError)(message) from None
 
 
 def _thrown(error: Exception) -> tuple[str, str]:

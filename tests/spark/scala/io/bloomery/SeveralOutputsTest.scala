@@ -97,6 +97,8 @@ class SeveralOutputsTest extends AnyFunSuite with EngineSuite {
       estimator.setLabelCols(Map("species" -> "label"))) == "No column of targets for output total, in labelCols")
     assert(refused(estimator.setLabelCols(Map("species" -> "lable", "total" -> "total"))).startsWith(
       "labelCols names a column that is not there: lable; did you mean label?"))
+    assert(refused(estimator.setLabelCols(Map("species" -> "word", "total" -> "total"))).contains(
+      """or texts of classes as {"column": "word", "vocabulary": [...]} in NeuralNetEstimator: column word, type STRING"""))
     assert(refused(new NeuralNetEstimator().setNetwork(network)).startsWith(
       "inputCols names a column that is not there: place"))
     assert(refused(estimator.setMetrics(Map("species" -> Seq[Metric]("accuracy"), "cost" -> Nil))).contains("cost"))

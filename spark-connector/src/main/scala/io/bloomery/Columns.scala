@@ -52,7 +52,7 @@ private[bloomery] object Columns {
   private def wordsInstead(label: LabelColumn, found: DataType, takesValues: Boolean): String = found match {
     case _: StringType if !takesValues => ", so index texts with StringIndexer or list them in labelVocabulary"
     case _: StringType if label.param == "labelCols" =>
-      s""", or for classes {"column": "${label.name}", "vocabulary": [...]} where outputs are named"""
+      s""", or texts of classes as {"column": "${label.name}", "vocabulary": [...]} in NeuralNetEstimator"""
     case _ => ""
   }
 

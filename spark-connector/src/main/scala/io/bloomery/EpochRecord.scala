@@ -2,6 +2,7 @@ package io.bloomery
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.bloomery.engine.Json
+import scala.collection.immutable.VectorMap
 import scala.jdk.CollectionConverters._
 
 /**
@@ -79,6 +80,7 @@ object EpochRecord {
       json = json)
   }
 
+  /** In the order of the engine's, so that all who show them have the same. */
   private def numbers(node: JsonNode): Map[String, Double] =
-    node.properties().asScala.map(entry => entry.getKey -> entry.getValue.asDouble()).toMap
+    VectorMap.from(node.properties().asScala.toSeq.map(entry => entry.getKey -> entry.getValue.asDouble()))
 }

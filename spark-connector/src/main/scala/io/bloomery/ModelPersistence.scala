@@ -55,8 +55,6 @@ private[bloomery] abstract class NetworkEstimatorReadable[E <: NetworkEstimator[
     override def load(path: String): E =
       ModelMetadata.loadEstimator[E](path, sparkSession, SavedClass.of(NetworkEstimatorReadable.this))
   }
-
-  override def load(path: String): E = super.load(path)
 }
 
 private[bloomery] object SavedClass {

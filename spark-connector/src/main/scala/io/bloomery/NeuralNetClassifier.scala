@@ -45,4 +45,6 @@ final class NeuralNetClassifier(override val uid: String)
   }
 }
 
-object NeuralNetClassifier extends NetworkEstimatorReadable[NeuralNetClassifier]
+object NeuralNetClassifier extends NetworkEstimatorReadable[NeuralNetClassifier] {
+  override def load(path: String): NeuralNetClassifier = super.load(path)
+}

@@ -22,4 +22,6 @@ final class NeuralNetEstimator(override val uid: String)
   override def copy(extra: ParamMap): NeuralNetEstimator = super.copy(extra).asInstanceOf[NeuralNetEstimator]
 }
 
-object NeuralNetEstimator extends NetworkEstimatorReadable[NeuralNetEstimator]
+object NeuralNetEstimator extends NetworkEstimatorReadable[NeuralNetEstimator] {
+  override def load(path: String): NeuralNetEstimator = super.load(path)
+}

@@ -22,4 +22,6 @@ final class NeuralNetRegressor(override val uid: String)
   override def copy(extra: ParamMap): NeuralNetRegressor = super.copy(extra).asInstanceOf[NeuralNetRegressor]
 }
 
-object NeuralNetRegressor extends NetworkEstimatorReadable[NeuralNetRegressor]
+object NeuralNetRegressor extends NetworkEstimatorReadable[NeuralNetRegressor] {
+  override def load(path: String): NeuralNetRegressor = super.load(path)
+}

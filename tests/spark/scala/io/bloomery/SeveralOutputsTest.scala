@@ -104,6 +104,18 @@ class SeveralOutputsTest extends AnyFunSuite with EngineSuite {
     assert(refused(estimator.setMetrics(Map("species" -> Seq[Metric]("accuracy"), "cost" -> Nil))).contains("cost"))
   }
 
+  test("a classifier and a regressor send networks of several inputs or outputs to the estimator that takes them") {
+    val (error, counts) = failing[UserError](new NeuralNetClassifier().setNetwork(network).fit(data))
+    assert(
+      error.getMessage == "Network has 2 inputs, and NeuralNetClassifier takes one: use NeuralNetEstimator, whose" +
+        " columns go by their names: numbers, place")
+    assert(counts.jobs == 0)
+    val body = Input(4, name = "numbers")
+    val forked = Model(Seq(body), Seq(Dense(1, name = "low")(body), Dense(1, name = "high")(body)))
+    val regressor = new NeuralNetRegressor().setNetwork(forked).setFeaturesCol("numbers").setLabelCol("total")
+    assert(intercept[UserError](regressor.fit(data)).getMessage.startsWith("Network has 2 outputs, and NeuralNetRegre"))
+  }
+
   test("describe tells of every input and output") {
     val text = estimator.describe(data)
     assert(text.contains("input 'place' is (2) of float32"))

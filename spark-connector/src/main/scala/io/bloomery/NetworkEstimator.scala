@@ -200,8 +200,23 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
 
   /** With the columns that the model will add; a UserError when one that is read is not there or of a wrong type. */
   private[bloomery] def checkedSchema(schema: StructType): StructType = {
+    checkOneOfEach()
     columns(schema)
     predictions(described).appendTo(schema)
+  }
+
+  /** Columns of a classifier and of a regressor have no names of inputs and outputs. */
+  private def checkOneOfEach(): Unit = this match {
+    case _: OneOutputParams =>
+      val network = described
+      Seq("input" -> network.inputs.map(_.name), "output" -> network.outputs.map(_.name)).foreach {
+        case (what, names) if names.length > 1 =>
+          throw new UserError(
+            s"Network has ${names.length} ${what}s, and ${getClass.getSimpleName} takes one: use NeuralNetEstimator," +
+              s" whose columns go by their names: ${names.mkString(", ")}")
+        case _ => ()
+      }
+    case _ => ()
   }
 
   private def initialWeights(session: SparkSession): Array[Byte] =

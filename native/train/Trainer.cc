@@ -76,9 +76,23 @@ void Trainer::beginWith(std::span<const std::byte> weights) {
 Trainer::~Trainer() {
   cancel();
   if (thread_.joinable()) thread_.join();
+  if (planning_.joinable()) planning_.join();
 }
 
-std::string Trainer::address() { return connector_ == nullptr ? std::string() : connector_->address(); }
+std::string Trainer::address() {
+  if (communicator_ == nullptr && !plan_.valid()) planAhead();
+  return connector_ == nullptr ? std::string() : connector_->address();
+}
+
+// What goes wrong there is thrown where the plan is wanted.
+void Trainer::planAhead() {
+  std::packaged_task<std::unique_ptr<StepPlan>()> task([this] {
+    setComputeThreads(task_.worker.threads);
+    return std::make_unique<StepPlan>(task_, parameters_, task_.worker.size, profile_);
+  });
+  plan_ = task.get_future();
+  planning_ = namedThread("bloomery-plan", std::move(task));
+}
 
 void Trainer::restore() {
   check(communicator_ == nullptr, "Trainer was restored after it was started");
@@ -113,7 +127,8 @@ void Trainer::compute(const StepRowsOfEpoch& stepRows) {
     setComputeThreads(task_.worker.threads);
     treatTinyNumbersAsZero();
     TrainingLoop loop({task_, parameters_, rows_->training(), rows_->validation(), *communicator_, cancellation_,
-                       progress_, trace_, stepRows, profile_, &log_, &checkpoints_, restored_});
+                       progress_, trace_, stepRows, profile_, &log_, &checkpoints_, restored_,
+                       plan_.valid() ? plan_.get() : nullptr});
     loop.run();
     finished_ = true;
     progress_.enter(State::kFinished);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,11 +31,11 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // What this rank tells the others; empty for a single worker.
+  // What this rank tells the others; empty for a single worker. While they meet, the plan of a step is made.
   std::string address();
-  // Before `connect` or `start`: fills the profile, which must outlive the trainer.
+  // Before `address`, `connect` or `start`: fills the profile, which must outlive the trainer.
   void profileInto(StepProfile& profile) { profile_ = &profile; }
-  // Before those, too: bytes of a checkpoint, in pieces, and then what is taken up of it: everything, or the weights.
+  // Before the last two: bytes of a checkpoint, in pieces, and then what is taken up of it: everything, or the weights.
   // UserError when it is of other settings.
   SavedState& saved() { return checkpoints_.saved; }
   void restore();
@@ -64,6 +65,7 @@ class Trainer {
   Trainer(TaskSpec task, const std::string& text, std::span<const std::byte> initialWeights,
           std::shared_ptr<LoadedRows> rows);
   void beginWith(std::span<const std::byte> weights);
+  void planAhead();
   void compute(const StepRowsOfEpoch& stepRows);
   void fail(std::exception_ptr failure);
 
@@ -84,7 +86,8 @@ class Trainer {
   std::unique_ptr<comm::Communicator> communicator_;
   std::mutex mutex_;
   std::atomic<bool> finished_{false};
-  std::thread thread_;
+  std::future<std::unique_ptr<StepPlan>> plan_;  // where it is made ahead
+  std::thread planning_, thread_;
 };
 
 }  // namespace bloomery::train

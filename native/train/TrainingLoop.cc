@@ -41,10 +41,6 @@ std::string validationRule(const TaskSpec& task) {
 
 size_t tailFloats(const TaskSpec& task) { return StepTail::numFloats(task.training.heads.size()); }
 
-std::vector<size_t> sparseSlicesOf(const LoopContext& context) {
-  return sparseSlices(context.task.graph.parameters(), context.sparseFloats);
-}
-
 // Gradients of several passes are divided by the rows after the reduction only. Running statistics are no gradients.
 comm::WireSpec wireOf(const TaskSpec& task, int ranks) {
   bool divided = task.training.backwardPassesPerStep == 1;
@@ -59,11 +55,6 @@ comm::WireSpec wireOf(const TaskSpec& task, int ranks) {
   return wire;
 }
 
-size_t gradientFloats(const LoopContext& context) {
-  return context.task.graph.parameters().layout().numFloats() + tailFloats(context.task) +
-         comm::Bucketer::numCounts(sparseSlicesOf(context).size(), context.communicator.size());
-}
-
 data::ClassWeights classWeightsOf(const TaskSpec& task) {
   data::ClassWeights weights;
   for (const Head& head : task.training.heads) weights.push_back(head.classWeights);
@@ -76,16 +67,16 @@ TrainingLoop::TrainingLoop(LoopContext context)
     : context_(std::move(context)),
       deadline_(context_.task.worker.stepTimeout),
       patience_(std::clamp(timeout() / 4, comm::Timeout(1), kSignOfLife)),
-      batchSize_(context_.task.training.batchSizeOf(context_.task.worker.rank, context_.task.worker.size)),
-      layout_(context_.task.graph.parameters().layout()),
-      gradients_(gradientFloats(context_)),
-      rows_(gradients_, layout_, sparseSlicesOf(context_)),
+      made_(context_.plan != nullptr ? std::move(context_.plan)
+                                     : std::make_unique<StepPlan>(context_.task, context_.parameters,
+                                                                  context_.communicator.size(), context_.profile)),
+      batchSize_(made_->batchSize),
+      layout_(made_->layout),
+      gradients_(made_->gradients),
+      rows_(made_->rows),
+      reducer_(made_->reducer),
+      plan_(made_->plan.get()),
       tail_(gradients_.all().subspan(layout_.numFloats(), tailFloats(context_.task))),
-      reducer_(context_.communicator, deadline_),
-      plan_(context_.task.worker.computing().makePlan(
-          context_.task.graph, context_.parameters, &gradients_,
-          {batchSize_, true, context_.task.training.seed,
-           context_.profile == nullptr ? nullptr : &context_.profile->plan, &reducer_, &rows_})),
       objective_(context_.task.training.heads, batchSize_),
       passes_(context_.task.training.backwardPassesPerStep),
       accumulated_(passes_ > 1, layout_, gradients_, rows_),
@@ -119,6 +110,7 @@ TrainingLoop::TrainingLoop(LoopContext context)
       warnedOf_(objective_.numOutputs(), false),
       stepsPerEpoch_(knownStepsPerEpoch(context_.task).value_or(1)),
       resumed_(objective_.numOutputs(), objective_.numMetricSums()) {
+  reducer_.join(context_.communicator, deadline_);
   if (context_.profile != nullptr && context_.profile->tracesLayers) context_.profile->plan.trace = &context_.trace;
   const auto& parameters = context_.task.graph.parameters().parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -126,13 +118,6 @@ TrainingLoop::TrainingLoop(LoopContext context)
     const Slice& slice = layout_.slices()[i];
     statistics_.push_back({slice.offset, slice.size, static_cast<float>(*parameters[i].runningMomentum)});
   }
-}
-
-void GroupReducer::add(std::span<double> values) {
-  auto start = Clock::now();
-  comm::Activity::For what(communicator_.activity(), "batch statistics");
-  communicator_.allreduce(values, deadline_.timeout());
-  seconds_ += secondsSince(start);
 }
 
 void TrainingLoop::awaitAllRows() {

@@ -11,7 +11,6 @@
 #include "comm/Bucketer.h"
 #include "comm/CommThread.h"
 #include "data/Prefetcher.h"
-#include "nn/Plan.h"
 #include "optim/Updater.h"
 #include "train/AccumulatedGradients.h"
 #include "train/Checkpointer.h"
@@ -19,8 +18,8 @@
 #include "train/LocalSteps.h"
 #include "train/Objective.h"
 #include "train/Progress.h"
-#include "train/SparseSlices.h"
 #include "train/StepDeadline.h"
+#include "train/StepPlan.h"
 #include "train/StepProfile.h"
 #include "train/StepTail.h"
 #include "train/TaskSpec.h"
@@ -41,26 +40,12 @@ struct LoopContext {
   const Cancellation& cancellation;
   Progress& progress;
   Trace& trace;
-  StepRowsOfEpoch stepRows;              // empty: by the task's seed and shuffle
-  StepProfile* profile = nullptr;        // to be filled, or null
-  Log* log = nullptr;                    // for warnings, or null
-  Checkpoints* checkpoints = nullptr;    // to go on from and to be filled, or null
-  bool keepsStatistics = false;          // the parameters came with those of Normalization layers
-  int64_t sparseFloats = kSparseFloats;  // see sparseSlices
-};
-
-// Synchronised statistics, in the middle of a pass, while the comm thread is idle.
-class GroupReducer final : public Reducer {
- public:
-  GroupReducer(comm::Communicator& communicator, const StepDeadline& deadline)
-      : communicator_(communicator), deadline_(deadline) {}
-  void add(std::span<double> values) override;
-  double seconds() const { return seconds_; }  // spent so far
-
- private:
-  comm::Communicator& communicator_;
-  const StepDeadline& deadline_;
-  double seconds_ = 0;
+  StepRowsOfEpoch stepRows;             // empty: by the task's seed and shuffle
+  StepProfile* profile = nullptr;       // to be filled, or null
+  Log* log = nullptr;                   // for warnings, or null
+  Checkpoints* checkpoints = nullptr;   // to go on from and to be filled, or null
+  bool keepsStatistics = false;         // the parameters came with those of Normalization layers
+  std::unique_ptr<StepPlan> plan = {};  // null: it is made here
 };
 
 class TrainingLoop {
@@ -128,13 +113,15 @@ class TrainingLoop {
   LoopContext context_;
   StepDeadline deadline_;
   comm::Timeout patience_;  // with a batch that is late, before the others are told
+  std::unique_ptr<StepPlan> made_;
+  // Of that.
   int64_t batchSize_;
-  ArenaLayout layout_;  // of parameters and gradients
-  Arena gradients_;     // with the StepTail and the bucketer's counts behind the last slice
-  GradientRows rows_;   // of the gradients
+  const ArenaLayout& layout_;
+  Arena& gradients_;
+  GradientRows& rows_;
+  GroupReducer& reducer_;
+  nn::Plan* plan_;
   StepTail tail_;
-  GroupReducer reducer_;
-  std::unique_ptr<nn::Plan> plan_;
   Objective objective_;
   int64_t passes_;  // batches of a step on this worker
   AccumulatedGradients accumulated_;

@@ -23,6 +23,8 @@ constexpr int64_t kBatchBytes = 4 << 20;
 constexpr int64_t kMaxBatchRows = 1 << 16;
 // A batch has at most so many times the rows of the one before.
 constexpr int64_t kBatchGrowth = 8;
+// The first rows, where they are waited for: about as many as a training's first step wants, in so small batches.
+constexpr int64_t kFirstRows = 4096, kFewRows = 256;
 
 // Column chunks this close to each other are read as one, up to this size: a read may go to another machine.
 constexpr arrow::io::CacheOptions kCoalescing{/*hole_size_limit=*/64 << 10, /*range_size_limit=*/16 << 20,
@@ -212,13 +214,21 @@ void ParquetFile::settleBatchRows(const arrow::RecordBatch& last) {
   int64_t rows = std::max<int64_t>(last.num_rows(), 1);
   int64_t rowBytes = std::max<int64_t>(bytesOf(last) / rows, 1);
   int64_t most = std::min(kBatchGrowth * rows, kMaxBatchRows);
-  reader_->set_batch_size(std::clamp<int64_t>(kBatchBytes / rowBytes, 1, most));
+  rowsByFew_ = std::max<int64_t>(rowsByFew_ - last.num_rows(), 0);
+  setBatchRows(std::clamp<int64_t>(kBatchBytes / rowBytes, 1, most));
 }
+
+void ParquetFile::setBatchRows(int64_t rows) {
+  reader_->set_batch_size(rowsByFew_ > 0 ? std::min(rows, kFewRows) : rows);
+}
+
+void ParquetFile::beginWithFewRows() { rowsByFew_ = kFirstRows; }
 
 void ParquetFile::start(const std::vector<std::string>& columns) {
   fields(columns);
   columns_ = columns;
   batches_.reset();
+  rowsByFew_ = 0;
   nextGroup_ = 0;
   endGroup_ = numRowGroups();
 }
@@ -238,7 +248,7 @@ void ParquetFile::open(int rowGroup) {
   int64_t piece = guarded([&]() -> arrow::Result<int64_t> { return pieceBytes(leaves, rowGroup); });
   if (piece != pieceBytes_) makeReader(piece);
   batches_ = guarded([&]() -> arrow::Result<std::unique_ptr<arrow::RecordBatchReader>> {
-    reader_->set_batch_size(firstBatchRows(leaves, rowGroup));
+    setBatchRows(firstBatchRows(leaves, rowGroup));
     return reader_->GetRecordBatchReader({rowGroup}, leaves);
   });
 }

@@ -38,6 +38,9 @@ class ParquetFile {
   // The next rows, nullptr behind the last; columns as `fields` of the columns given to `start`, which comes first.
   void start(const std::vector<std::string>& columns);                // all rows
   void start(const std::vector<std::string>& columns, int rowGroup);  // UserError when there is no such group
+  // What was started comes in batches of few rows at first: whoever waits for the first rows has them early, and takes
+  // in no more than that.
+  void beginWithFewRows();
   std::shared_ptr<arrow::RecordBatch> next();
 
  private:
@@ -49,6 +52,7 @@ class ParquetFile {
   void makeReader(int64_t pieceBytes);
   void open(int rowGroup);
   void settleBatchRows(const arrow::RecordBatch& last);
+  void setBatchRows(int64_t rows);
 
   std::shared_ptr<void> recycling_;
   std::string name_;
@@ -62,6 +66,7 @@ class ParquetFile {
   int64_t numRows_ = 0;
   std::vector<std::string> columns_;
   int nextGroup_ = 0, endGroup_ = 0;
+  int64_t rowsByFew_ = 0;                              // still to come in batches of few rows
   std::unique_ptr<arrow::RecordBatchReader> batches_;  // of the group before the next one; borrows the reader
 };
 

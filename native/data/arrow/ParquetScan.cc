@@ -46,7 +46,8 @@ struct Decoded {
 struct Piece {
   std::shared_ptr<File> file;  // shared by the pieces of one file
   int rowGroup = 0;
-  bool isLast = false;  // of its file
+  bool isFirst = false;  // of all
+  bool isLast = false;   // of its file
   std::deque<Decoded> ready;
   int64_t readyBytes = 0;
   bool done = false;
@@ -160,6 +161,7 @@ void ParquetScan::add(std::shared_ptr<ByteSource> source, int index, const std::
       auto piece = std::make_shared<Piece>();
       piece->file = file;
       piece->rowGroup = group;
+      piece->isFirst = file->number == 0 && group == rowGroups.front();
       state.pieces.push_back(std::move(piece));
     }
     state.pieces.back()->isLast = true;
@@ -222,6 +224,7 @@ std::unique_ptr<ParquetFile> ParquetScan::State::open(const File& from) const {
 
 void ParquetScan::State::read(Piece& piece, ParquetFile& file) {
   file.start(columns, piece.rowGroup);
+  if (piece.isFirst) file.beginWithFewRows();
   int64_t row = file.firstRowOf(piece.rowGroup);
   while (auto batch = file.next()) {
     int64_t count = batch->num_rows();

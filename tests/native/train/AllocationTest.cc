@@ -108,7 +108,8 @@ void expectStepsToAllocateNothing(const Json& network, const Json& loss, const J
                      .progress = progress,
                      .trace = trace,
                      .stepRows = {},
-                     .sparseFloats = std::numeric_limits<int64_t>::max()});
+                     .plan = std::make_unique<StepPlan>(task, parameters, communicator.size(), nullptr,
+                                                        std::numeric_limits<int64_t>::max())});
   loop.run();
   EXPECT_EQ(nn::allocationCounts().numAllocations, 0);
   EXPECT_EQ(communicator.numPrimitives, 0);

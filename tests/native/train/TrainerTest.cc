@@ -184,6 +184,19 @@ TEST(Trainer, oneWorkerTrainsAndItsWeightsPredict) {
   EXPECT_GT(correct, 280);
 }
 
+TEST(Trainer, aPlanThatIsMadeWhileOthersAreAwaitedTrainsTheSame) {
+  auto trained = [](bool awaitsOthers) {
+    Trainer trainer(taskJson(R"({"epochs": 2, "batchSize": 10})", 0, 1, kImageColumns), {});
+    if (awaitsOthers) {
+      EXPECT_EQ(trainer.address(), trainer.address());
+    }
+    trainer.connect({""}, "");
+    feed(trainer, 0, idRange(0, 45));
+    return trainToTheEnd(trainer);
+  };
+  EXPECT_EQ(trained(true), trained(false));
+}
+
 TEST(Trainer, fillsAProfileOfItsStepsOnEveryDevice) {
   for (const char* device : {"cpu", "reference"}) {
     SCOPED_TRACE(device);

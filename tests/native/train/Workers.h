@@ -134,8 +134,10 @@ class Worker {
 
   void train() {
     setComputeThreads(1);
-    TrainingLoop loop({task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_,
-                       rows_.steps, nullptr, &log_, rows_.checkpoints, false, rows_.sparseFloats});
+    TrainingLoop loop(
+        {task_, parameters_, training_, validation_, *communicator_, cancellation, progress_, trace_, rows_.steps,
+         nullptr, &log_, rows_.checkpoints, false,
+         std::make_unique<StepPlan>(task_, parameters_, communicator_->size(), nullptr, rows_.sparseFloats)});
     loop.run();
   }
 

@@ -461,6 +461,28 @@ TEST(ParquetScan, rowsAreTheSameHoweverTheyAreRead) {
   EXPECT_EQ(arrowBytesAllocated(), 0);
 }
 
+// Whoever waits for the first rows need not take in megabytes of them.
+TEST(ParquetScan, theFirstRowsOfAllComeFewAtATime) {
+  auto rows = images(20'000, 784);
+  std::string file = fileOf(rows, {.rowsPerGroup = 10'000});
+  Scan scan(1, rows->schema());
+  scan.add("first", file, 0, {1, 0});
+  scan.add("second", file, 1, {0});
+  scan.scan->finish();
+  int64_t before = 0;
+  std::vector<int64_t> largest(3, 0);  // of the first rows of each row group
+  while (auto batch = scan.next()) {
+    int64_t inGroup = before % 10'000;
+    int64_t& most = largest[static_cast<size_t>(before / 10'000)];
+    if (inGroup < 4096) most = std::max(most, batch->num_rows());
+    before += batch->num_rows();
+  }
+  EXPECT_EQ(before, 30'000);
+  EXPECT_EQ(largest[0], 256);
+  EXPECT_GT(largest[1], 256) << "nobody waits for later ones";
+  EXPECT_GT(largest[2], 256);
+}
+
 // Values that repeat take next to nothing in a file.
 TEST(ParquetScan, whatADictionaryShortensComesInSmallBatchesToo) {
   auto floats = std::make_shared<arrow::FloatBuilder>(arrow::system_memory_pool());

@@ -1,6 +1,7 @@
 package io.bloomery
 
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.nio.file.attribute.FileTime
 
 import io.bloomery.network.Input
 import org.apache.spark.SparkThrowable
@@ -28,15 +29,23 @@ class BadFilesTest extends AnyFunSuite with InputPaths {
   private def fileOf(folder: Path, number: Int): Path =
     Files.walk(folder).iterator().asScala.filter(_.toString.endsWith(".parquet")).toSeq.sorted.apply(number)
 
-  /** What a fit on these files says, for each way, with F for the path of the file. */
+  /** Files, and the path of one of them that may be harmed. */
+  private def written(): (Path, Path) = {
+    val folder = write(data)
+    val file = fileOf(folder, 1)
+    Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+    (folder, file)
+  }
+
+  private def pathOf(file: Path): String = s"file:${file.toUri.getPath}"
+
+  /** What a fit on files of which one was harmed before says, for each way, with F for its path. */
   private def forEachWay(harm: Path => Unit)(said: String => Unit): Unit =
     forAll(ways) { (way, of, path) =>
-      val folder = write(data)
-      val files = of(read(folder))
-      val file = fileOf(folder, 1)
-      Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+      val (folder, file) = written()
       harm(file)
-      expectOnce(way, files, path, s"file:${file.toUri.getPath}")(said)
+      val files = spark.read.schema(data.schema).parquet(folder.toString)
+      expectOnce(way, of(files), path, pathOf(file))(said)
     }
 
   private def expectOnce(way: String, files: DataFrame, path: String, file: String)(said: String => Unit): Unit = {
@@ -57,9 +66,14 @@ class BadFilesTest extends AnyFunSuite with InputPaths {
     }
 
   test("a file that vanished") {
-    forEachWay(Files.delete) { said =>
-      assert(said == "File is no longer there; refresh the DataFrame and fit again: F")
-      ()
+    forAll(ways) { (way, of, path) =>
+      val (folder, file) = written()
+      val files = of(read(folder))
+      Files.delete(file)
+      expectOnce(way, files, path, pathOf(file)) { said =>
+        assert(said == "File is no longer there; refresh the DataFrame and fit again: F")
+        ()
+      }
     }
   }
 
@@ -69,6 +83,49 @@ class BadFilesTest extends AnyFunSuite with InputPaths {
         assert(said.startsWith("Not a readable Parquet file; write it again or remove it: F: F is not a Parquet file"))
         ()
     }
+  }
+
+  test("a file that was replaced by another after the DataFrame was made") {
+    // Of other rows, and of the same size but for the time at which it was written.
+    val other = fileOf(write(data.where("id < 100")), 0)
+    def replace(file: Path): Unit = {
+      Files.copy(other, file, StandardCopyOption.REPLACE_EXISTING)
+      ()
+    }
+    def touch(file: Path): Unit = {
+      Files.setLastModifiedTime(file, FileTime.fromMillis(Files.getLastModifiedTime(file).toMillis + 1))
+      ()
+    }
+    val changed = "File has changed since the DataFrame was made; refresh the DataFrame and fit again: F, "
+    val everyWay = ways :+ (("files", identity[DataFrame] _, "parquet"))
+    Seq[(Path => Unit, Boolean)]((replace, false), (touch, true)).foreach { case (harm, sameSize) =>
+      everyWay.foreach { case (way, of, path) =>
+        val (folder, file) = written()
+        val files = of(read(folder))
+        harm(file)
+        val (error, counts) = failing[UserError](fit(files, path, classifier))
+        val said = error.getMessage.replace(pathOf(file), "F")
+        assert(said.matches(s"\\Q$changed\\E\\d+ bytes, was \\d+"), s"$way: $said")
+        assert((said.stripPrefix(changed).split(" bytes, was ").distinct.length == 1) == sameSize, s"$way: $said")
+        // Told by the driver, but where the engine's reader opens the files.
+        assert(way == "files" || counts.barrierTasks == 0, way)
+        assertNothingIsAlive()
+      }
+    }
+  }
+
+  test("rows in memory are those of the DataFrame, whatever became of its files") {
+    val folder = write(data)
+    val cached = read(folder).cache()
+    assert(cached.count() == 600)
+    Files.delete(fileOf(folder, 0))
+    val other = fileOf(write(data.where("id < 100")), 0)
+    Files.copy(other, fileOf(folder, 0), StandardCopyOption.REPLACE_EXISTING)
+    Seq("auto", "rows").foreach { path =>
+      assert(fit(cached, path, classifier).summary.history.head.samples == 600)
+    }
+    cached.unpersist()
+    assertNothingIsAlive()
   }
 
   test("a file that is damaged") {

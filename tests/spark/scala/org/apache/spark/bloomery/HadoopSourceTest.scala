@@ -63,7 +63,7 @@ class HadoopSourceTest extends AnyFunSuite {
     val file = written()
     val part = partOf(file)
     Files.setLastModifiedTime(file, FileTime.fromMillis(part.modified + 2000))
-    val changed = "File has changed since the fit began; refresh the DataFrame and fit again: file:F"
+    val changed = "File has changed since the DataFrame was made; refresh the DataFrame and fit again: file:F"
     assert(errorOf(file, part) == s"$changed, ${3 << 20} bytes, was ${3 << 20}")
     Files.write(file, content.take(100))
     assert(errorOf(file, part) == s"$changed, 100 bytes, was ${3 << 20}")

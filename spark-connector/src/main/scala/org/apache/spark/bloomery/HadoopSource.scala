@@ -12,7 +12,7 @@ import scala.annotation.tailrec
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.hadoop.util.functional.FutureIO
-import org.apache.spark.sql.bloomery.{ParquetPart, ParquetPlan}
+import org.apache.spark.sql.bloomery.{ChangedFiles, ParquetPart, ParquetPlan}
 
 import io.bloomery.UserError
 import io.bloomery.jni.ByteSource
@@ -67,11 +67,7 @@ private[bloomery] object HadoopSource {
     val files = path.getFileSystem(configuration)
     try {
       val status = files.getFileStatus(path)
-      if (status.getLen != part.size || status.getModificationTime != part.modified) {
-        throw new UserError(
-          s"File has changed since the fit began; refresh the DataFrame and fit again: ${part.path}," +
-            s" ${status.getLen} bytes, was ${part.size}")
-      }
+      ChangedFiles.difference(status, part.size, part.modified).foreach(throw _)
       new HadoopSource(part.path, bytesOf(files, status))
     } catch {
       case _: FileNotFoundException | _: NoSuchFileException => throw ParquetPlan.vanished(part.path)

@@ -4,7 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, Row}
-import org.apache.spark.sql.bloomery.{BareScan, ColumnarScan, ParquetPlan}
+import org.apache.spark.sql.bloomery.{BareScan, ChangedFiles, ColumnarScan, ParquetPlan}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -103,6 +103,7 @@ private[bloomery] object Input {
 
   /** A row of a bare scan is known by its file and its place in it, however it is read. */
   private def placed(selected: classic.Dataset[Row]): Placed = {
+    ChangedFiles.refuse(selected)
     val inFiles = for {
       bare <- BareScan.of(selected).toOption
       // Not every reader tells the place of a row.

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
-import org.apache.spark.sql.execution.datasources.{FileFormat, FileStatusWithMetadata}
+import org.apache.spark.sql.execution.datasources.{FileFormat, FileIndex, FileStatusWithMetadata}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.types._
 
@@ -69,6 +69,10 @@ private[spark] object BareScan {
       case _ => Left(NotBare)
     }
 
+  /** Whether files are found by listing folders, as Spark itself does it. */
+  def isSparksOwn(location: FileIndex): Boolean =
+    location.getClass.getName.startsWith("org.apache.spark.sql.execution.datasources.")
+
   private val Filtered = "its rows are filtered"
   private val NotBare = "the DataFrame is more than columns of Parquet files"
 
@@ -103,10 +107,9 @@ private[spark] object BareScan {
   /** Why rows of this scan may be others than those in its files, as far as the plan tells. */
   private def refusal(scan: FileSourceScanExec): Option[String] = {
     val relation = scan.relation
-    val indexes = "org.apache.spark.sql.execution.datasources."
     Seq(
       (relation.fileFormat.getClass != classOf[ParquetFileFormat]) -> otherFormat(relation.fileFormat),
-      !relation.location.getClass.getName.startsWith(indexes) ->
+      !isSparksOwn(relation.location) ->
         s"its files are listed by ${relation.location.getClass.getName}",
       scan.dataFilters.nonEmpty -> Filtered,
       scan.partitionFilters.exists(_.exists(_.isInstanceOf[PlanExpression[_]])) ->

@@ -23,10 +23,10 @@ private[spark] final case class ColumnarScan(source: SparkPlan, ordinals: Seq[In
 private[spark] object ColumnarScan {
 
   /** Of Spark's plan for the DataFrame, or why its rows have to be made. */
-  def of(data: classic.Dataset[Row]): Either[String, ColumnarScan] = {
-    val plan = data.queryExecution.executedPlan
-    below(plan, plan.output.map(column => column -> column))
-  }
+  def of(data: classic.Dataset[Row]): Either[String, ColumnarScan] = of(data.queryExecution.executedPlan)
+
+  /** Of a plan with its steps to make rows. */
+  def of(plan: SparkPlan): Either[String, ColumnarScan] = below(plan, plan.output.map(column => column -> column))
 
   /** `columns` are the DataFrame's, each with what it is of the output of `plan`. */
   @tailrec

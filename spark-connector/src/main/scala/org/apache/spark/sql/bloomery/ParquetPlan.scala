@@ -131,12 +131,15 @@ private[spark] object ParquetPlan {
       ThreadUtils
         .parmap(files, "bloomery-footers", math.min(MaxReaders, files.size)) { file =>
           val input = HadoopInputFile.fromStatus(file.status.fileStatus, configuration)
-          file.status.getPath.toString -> Try(Using.resource(ParquetFileReader.open(input))(_.getFooter))
+          file.status -> Try(Using.resource(ParquetFileReader.open(input))(_.getFooter))
         }
         .map {
           case (_, Success(footer)) => footer
-          case (path, Failure(_: FileNotFoundException)) => throw vanished(path)
-          case (path, Failure(error)) => throw unreadable(path, error)
+          case (file, Failure(_: FileNotFoundException)) => throw vanished(file.getPath.toString)
+          case (file, Failure(error)) =>
+            throw ChangedFiles
+              .since(file.fileStatus, configuration)
+              .getOrElse(unreadable(file.getPath.toString, error))
         }
 
   def vanished(path: String): UserError =

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.bloomery
 
-import org.apache.spark.bloomery.PredictSpec
+import org.apache.spark.bloomery.{ArrowExport, PredictSpec}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
@@ -8,6 +8,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.types.StructType
+
+import io.bloomery.Images
 
 /** Plans `Predict`; appended to a session's strategies the first time a model transforms there. */
 private[bloomery] object PredictStrategy extends SparkStrategy {
@@ -41,9 +44,28 @@ private[bloomery] final case class PredictExec(
     val spec = this.spec
     val columns = PredictedColumns(features, child.output, kept, predictions.zip(kinds).map(Made.tupled))
     val (numRows, predictTime) = (longMetric("numOutputRows"), longMetric("predictTime"))
-    child.execute().mapPartitionsWithIndex { (partition, rows) =>
-      new PredictIterator(spec, columns, partition, rows, numRows, predictTime)
+    val maxRows = ArrowExport.rowsPerBatch(spec.rowBytes)
+    columnar match {
+      case Some(scan) =>
+        val ordinals = scan.ordinals
+        scan.rdd.mapPartitionsWithIndex { (partition, batches) =>
+          val source = new SlicesToPredict(columns, ordinals, batches, maxRows)
+          val featuresOrdinal = ordinals(columns.featuresOrdinal)
+          new PredictIterator(spec, columns, featuresOrdinal, partition, source, numRows, predictTime)
+        }
+      case None =>
+        child.execute().mapPartitionsWithIndex { (partition, rows) =>
+          val source = new RowsToPredict(columns, rows, maxRows)
+          new PredictIterator(spec, columns, columns.featuresOrdinal, partition, source, numRows, predictTime)
+        }
     }
+  }
+
+  /** Spark's columnar batches, where only the choice of columns stands between them and this. */
+  private[bloomery] def columnar: Option[ColumnarScan] = features.dataType match {
+    // Its fields are columns of the engine, and need not stand where their struct does.
+    case struct: StructType if !Images.isImage(struct) => None
+    case _ => ColumnarScan.of(child).toOption
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): PredictExec = copy(child = newChild)

@@ -17,8 +17,9 @@ import io.bloomery.engine.NativePredictor
 private[bloomery] final class PredictIterator(
     spec: PredictSpec,
     columns: PredictedColumns,
+    featuresOrdinal: Int,
     partition: Int,
-    rows: Iterator[InternalRow],
+    batch: PredictBatch,
     numRows: SQLMetric,
     predictTime: SQLMetric)
     extends Iterator[InternalRow] {
@@ -30,15 +31,13 @@ private[bloomery] final class PredictIterator(
   private var isClosed = false
   context.addTaskCompletionListener[Unit](_ => close())
 
-  private val maxRows = ArrowExport.rowsPerBatch(spec.rowBytes)
-  private val batches =
-    new ArrowExport(Seq(columns.featuresField -> columns.featuresOrdinal), maxRows, allocator)
-  private val batch = new PredictBatch(columns, rows, maxRows)
+  private val features =
+    new ArrowExport(Seq(columns.featuresField -> featuresOrdinal), ArrowExport.rowsPerBatch(spec.rowBytes), allocator)
   private lazy val joiner = GenerateUnsafeRowJoiner.create(columns.keptSchema, columns.madeSchema)
   private var index = 0
   private var firstRow = 0L
 
-  override def hasNext: Boolean = index < batch.numRows || (!isClosed && rows.hasNext) || {
+  override def hasNext: Boolean = index < batch.numRows || (!isClosed && batch.hasMore) || {
     close()
     false
   }
@@ -53,11 +52,10 @@ private[bloomery] final class PredictIterator(
   }
 
   private def predictNext(): Unit = {
-    batch.start()
-    batches.withBatch(batch) { (array, count) =>
+    batch.next(features) { (array, count) =>
       outputs.reserve(count)
       val started = System.nanoTime()
-      batches.withSchema { schema =>
+      features.withSchema { schema =>
         try opened.predict(schema, array, partition, firstRow, outputs.raw, outputs.probability)
         catch { case error: UserError => throw PredictIterator.forUser(error) }
       }

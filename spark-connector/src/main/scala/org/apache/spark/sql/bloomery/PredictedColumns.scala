@@ -10,7 +10,8 @@ private[bloomery] final case class PredictedColumns(
     kept: Seq[Attribute],
     made: Seq[Made]) {
 
-  def featuresOrdinal: Int = input.indexWhere(_.exprId == features.exprId)
+  def featuresOrdinal: Int = ordinalOf(features)
+  def ordinalOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
   def featuresField: StructField = StructField(features.name, features.dataType)
   val keepsAll: Boolean = kept.length == input.length
   def keptSchema: StructType = PredictedColumns.schema(kept)

@@ -27,6 +27,7 @@ struct Site {
   int64_t epoch = 0;
   bool training = false;  // batch statistics and dropout
   double rowShare = 1;
+  Reducer* reducer = nullptr;                   // for statistics of all workers; null: of this one
   std::span<const float* const> inputs = {};    // all of them
   std::span<float* const> inputGradients = {};  // all of them
   std::span<const Shape> inputShapes = {};

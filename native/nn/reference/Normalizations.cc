@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -17,32 +18,61 @@ struct Moments {
   double mean = 0, variance = 0;
 };
 
-Moments momentsOf(const float* values, const Group& group) {
-  Moments moments;
-  for (int64_t i = 0; i < group.count; ++i) moments.mean += values[group.first + i * group.stride];
-  moments.mean /= static_cast<double>(group.count);
-  for (int64_t i = 0; i < group.count; ++i) {
-    double centered = values[group.first + i * group.stride] - moments.mean;
-    moments.variance += centered * centered;
+// One number of each group, and behind them how many values a group has: over all workers where there is a reducer.
+struct Sums {
+  Sums(size_t groups, int64_t count) : values(groups + 1) { values.back() = static_cast<double>(count); }
+  double& of(size_t group) { return values[group]; }
+  void add(Reducer* reducer) {
+    if (reducer != nullptr) reducer->add(values);
   }
-  moments.variance /= static_cast<double>(group.count);
+  // Nobody may have any.
+  double mean(size_t group) const { return values[group] / std::max(values.back(), 1.0); }
+
+  std::vector<double> values;
+};
+
+std::vector<Moments> momentsOf(const float* values, const std::vector<Group>& groups, Reducer* reducer = nullptr) {
+  std::vector<Moments> moments(groups.size());
+  Sums sums(groups.size(), groups[0].count), squares = sums;
+  for (size_t k = 0; k < groups.size(); ++k) {
+    for (int64_t i = 0; i < groups[k].count; ++i) sums.of(k) += values[groups[k].first + i * groups[k].stride];
+  }
+  sums.add(reducer);
+  for (size_t k = 0; k < groups.size(); ++k) {
+    moments[k].mean = sums.mean(k);
+    for (int64_t i = 0; i < groups[k].count; ++i) {
+      double centered = values[groups[k].first + i * groups[k].stride] - moments[k].mean;
+      squares.of(k) += centered * centered;
+    }
+  }
+  squares.add(reducer);
+  for (size_t k = 0; k < groups.size(); ++k) moments[k].variance = squares.mean(k);
   return moments;
 }
 
 // The slope through mean and variance: with y = (x - mean) * inverse and g = dL/dy,
 // dx = inverse * (g - mean(g) - y * mean(g * y)).
-void backwardThroughMoments(const Site& site, const Group& group, const Moments& moments, double epsilon,
-                            const std::vector<double>& gradient) {
-  double inverse = 1 / std::sqrt(moments.variance + epsilon), sum = 0, sumWithY = 0;
-  auto y = [&](int64_t i) { return (site.input[group.first + i * group.stride] - moments.mean) * inverse; };
-  for (int64_t i = 0; i < group.count; ++i) {
-    sum += gradient[static_cast<size_t>(i)];
-    sumWithY += gradient[static_cast<size_t>(i)] * y(i);
+void backwardThroughMoments(const Site& site, const std::vector<Group>& groups, const std::vector<Moments>& moments,
+                            double epsilon, const std::vector<std::vector<double>>& gradients,
+                            Reducer* reducer = nullptr) {
+  Sums sums(groups.size(), groups[0].count), sumsWithY = sums;
+  auto inverse = [&](size_t k) { return 1 / std::sqrt(moments[k].variance + epsilon); };
+  auto y = [&](size_t k, int64_t i) {
+    return (site.input[groups[k].first + i * groups[k].stride] - moments[k].mean) * inverse(k);
+  };
+  for (size_t k = 0; k < groups.size(); ++k) {
+    for (int64_t i = 0; i < groups[k].count; ++i) {
+      sums.of(k) += gradients[k][static_cast<size_t>(i)];
+      sumsWithY.of(k) += gradients[k][static_cast<size_t>(i)] * y(k, i);
+    }
   }
-  double count = static_cast<double>(group.count);
-  for (int64_t i = 0; i < group.count; ++i) {
-    site.inputGradient[group.first + i * group.stride] =
-        static_cast<float>(inverse * (gradient[static_cast<size_t>(i)] - sum / count - y(i) * sumWithY / count));
+  sums.add(reducer);
+  sumsWithY.add(reducer);
+  for (size_t k = 0; k < groups.size(); ++k) {
+    for (int64_t i = 0; i < groups[k].count; ++i) {
+      site.inputGradient[groups[k].first + i * groups[k].stride] = static_cast<float>(
+          inverse(k) * (gradients[k][static_cast<size_t>(i)] - sums.mean(k) - y(k, i) * sumsWithY.mean(k)));
+    }
   }
 }
 
@@ -100,38 +130,62 @@ void clearGradients(const Site& site) {
 
 }  // namespace
 
-void forward(const network::BatchNormalization& layer, const Site& site) {
-  int64_t channels = site.node.input.extents().back(), size = site.node.input.numElements();
-  const float* running = site.parameters[site.parameters.size() - 2].data;
-  const float* runningVariance = site.parameters.back().data;
+namespace {
+
+std::vector<Group> channelsOf(const Site& site, int64_t numRows) {
+  int64_t channels = site.node.input.extents().back();
+  std::vector<Group> groups;
   for (int64_t channel = 0; channel < channels; ++channel) {
-    Moments moments{running[channel], runningVariance[channel]};
-    if (site.training) moments = momentsOf(site.input, {channel, site.numRows * size / channels, channels});
-    Normalized<network::BatchNormalization>{layer, site}.write({channel, site.batch * size / channels, channels},
-                                                               moments, channel, false);
+    groups.push_back({channel, numRows * site.node.input.numElements() / channels, channels});
+  }
+  return groups;
+}
+
+// The batch's in training, else those that were learnt.
+std::vector<Moments> momentsOf(const network::BatchNormalization& layer, const Site& site) {
+  std::vector<Group> groups = channelsOf(site, site.numRows);
+  if (site.training) return momentsOf(site.input, groups, layer.synchronized ? site.reducer : nullptr);
+  std::vector<Moments> moments;
+  for (size_t k = 0; k < groups.size(); ++k) {
+    moments.push_back({site.parameters[site.parameters.size() - 2].data[k], site.parameters.back().data[k]});
+  }
+  return moments;
+}
+
+}  // namespace
+
+void forward(const network::BatchNormalization& layer, const Site& site) {
+  std::vector<Moments> moments = momentsOf(layer, site);
+  std::vector<Group> groups = channelsOf(site, site.batch);
+  for (size_t k = 0; k < groups.size(); ++k) {
+    Normalized<network::BatchNormalization>{layer, site}.write(groups[k], moments[k], groups[k].first, false);
   }
 }
 
 // Running statistics get those of the batch in place of a gradient. A frozen layer has none, and its own are fixed.
 void backward(const network::BatchNormalization& layer, const Site& site) {
-  int64_t channels = site.node.input.extents().back(), size = site.node.input.numElements();
   clearGradients(site);
-  std::fill_n(site.inputGradient, site.batch * size, 0.0f);
-  for (int64_t channel = 0; channel < channels; ++channel) {
-    Group group{channel, site.numRows * size / channels, channels};
-    Normalized<network::BatchNormalization> normalized{layer, site};
-    if (site.training) {
-      Moments moments = momentsOf(site.input, group);
-      backwardThroughMoments(site, group, moments, layer.epsilon, normalized.gradients(group, moments, channel, false));
-      site.gradients[site.gradients.size() - 2].data[channel] = static_cast<float>(moments.mean * site.rowShare);
-      site.gradients.back().data[channel] = static_cast<float>(moments.variance * site.rowShare);
-    } else {
-      Moments fixed{site.parameters[site.parameters.size() - 2].data[channel], site.parameters.back().data[channel]};
-      std::vector<double> gradient = normalized.gradients(group, fixed, channel, false);
-      for (int64_t i = 0; i < group.count; ++i) {
-        site.inputGradient[group.first + i * group.stride] =
-            static_cast<float>(gradient[static_cast<size_t>(i)] / std::sqrt(fixed.variance + layer.epsilon));
-      }
+  std::fill_n(site.inputGradient, site.batch * site.node.input.numElements(), 0.0f);
+  std::vector<Group> groups = channelsOf(site, site.numRows);
+  std::vector<Moments> moments = momentsOf(layer, site);
+  std::vector<std::vector<double>> gradients;
+  Normalized<network::BatchNormalization> normalized{layer, site};
+  for (size_t k = 0; k < groups.size(); ++k) {
+    gradients.push_back(normalized.gradients(groups[k], moments[k], groups[k].first, false));
+  }
+  if (site.training) {
+    Reducer* reducer = layer.synchronized ? site.reducer : nullptr;
+    backwardThroughMoments(site, groups, moments, layer.epsilon, gradients, reducer);
+    for (size_t k = 0; k < groups.size(); ++k) {
+      site.gradients[site.gradients.size() - 2].data[k] = static_cast<float>(moments[k].mean * site.rowShare);
+      site.gradients.back().data[k] = static_cast<float>(moments[k].variance * site.rowShare);
+    }
+    return;
+  }
+  for (size_t k = 0; k < groups.size(); ++k) {
+    for (int64_t i = 0; i < groups[k].count; ++i) {
+      site.inputGradient[groups[k].first + i * groups[k].stride] =
+          static_cast<float>(gradients[k][static_cast<size_t>(i)] / std::sqrt(moments[k].variance + layer.epsilon));
     }
   }
 }
@@ -140,7 +194,7 @@ void forward(const network::LayerNormalization& layer, const Site& site) {
   int64_t last = site.node.input.extents().back(), size = site.batch * site.node.input.numElements();
   for (int64_t first = 0; first < size; first += last) {
     Group group{first, last, 1};
-    Normalized<network::LayerNormalization>{layer, site}.write(group, momentsOf(site.input, group), 0, true);
+    Normalized<network::LayerNormalization>{layer, site}.write(group, momentsOf(site.input, {group})[0], 0, true);
   }
 }
 
@@ -149,9 +203,9 @@ void backward(const network::LayerNormalization& layer, const Site& site) {
   clearGradients(site);
   for (int64_t first = 0; first < size; first += last) {
     Group group{first, last, 1};
-    Moments moments = momentsOf(site.input, group);
-    auto gradient = Normalized<network::LayerNormalization>{layer, site}.gradients(group, moments, 0, true);
-    backwardThroughMoments(site, group, moments, layer.epsilon, gradient);
+    std::vector<Moments> moments = momentsOf(site.input, {group});
+    auto gradient = Normalized<network::LayerNormalization>{layer, site}.gradients(group, moments[0], 0, true);
+    backwardThroughMoments(site, {group}, moments, layer.epsilon, {gradient});
   }
 }
 

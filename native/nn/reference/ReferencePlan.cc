@@ -170,6 +170,7 @@ class ReferencePlan final : public Plan {
             .epoch = batch_.epoch,
             .training = training_ && node.trainable,
             .rowShare = batch_.rowShare,
+            .reducer = options_.reducer,
             .inputs = ends.values,
             .inputGradients = ends.pointers,
             .inputShapes = ends.shapes,

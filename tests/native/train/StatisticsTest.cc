@@ -39,7 +39,8 @@ WorkerRows partOf(int64_t first, int64_t width) {
 }
 
 // Steps of plain gradients: parameters that are equal after each of them had equal gradients.
-std::vector<WorkerResult> train(const std::vector<int64_t>& widths, bool synchronized) {
+std::vector<WorkerResult> train(const std::vector<int64_t>& widths, bool synchronized,
+                                const std::string& device = nn::kDefaultDevice) {
   std::vector<WorkerRows> workers;
   int64_t first = 0;
   for (int64_t width : widths) {
@@ -48,7 +49,7 @@ std::vector<WorkerResult> train(const std::vector<int64_t>& widths, bool synchro
   }
   return trainTogether(
       R"({"epochs": 5, "batchSize": 16, "seed": 4, "optimizer": {"kind": "sgd", "learningRate": 0.1}})", workers,
-      networkWith(synchronized));
+      networkWith(synchronized), "", "20", device);
 }
 
 double largestDifference(const std::vector<float>& a, const std::vector<float>& b) {
@@ -66,12 +67,15 @@ class SynchronizedStatistics : public testing::TestWithParam<Split> {};
 
 // The parameters contain the running statistics.
 TEST_P(SynchronizedStatistics, severalWorkersTrainLikeOneWithTheWholeBatch) {
-  auto one = train({kRows}, true), several = train(GetParam().widths, true);
-  EXPECT_LT(largestDifference(several[0].parameters, one[0].parameters), 1e-5);
-  for (size_t step = 0; step < kSteps; ++step) {
-    EXPECT_NEAR(several[0].losses[step], one[0].losses[step], 1e-5) << "step " << step + 1;
+  for (const char* device : {"cpu", "reference"}) {
+    SCOPED_TRACE(device);
+    auto one = train({kRows}, true, device), several = train(GetParam().widths, true, device);
+    EXPECT_LT(largestDifference(several[0].parameters, one[0].parameters), 1e-5);
+    for (size_t step = 0; step < kSteps; ++step) {
+      EXPECT_NEAR(several[0].losses[step], one[0].losses[step], 1e-5) << "step " << step + 1;
+    }
+    for (const WorkerResult& worker : several) EXPECT_EQ(worker.parameters, several[0].parameters);
   }
-  for (const WorkerResult& worker : several) EXPECT_EQ(worker.parameters, several[0].parameters);
 }
 
 INSTANTIATE_TEST_SUITE_P(Splits, SynchronizedStatistics,

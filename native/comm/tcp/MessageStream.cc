@@ -48,6 +48,26 @@ size_t movedBy(const TlsSession& tls, const TlsSession::Result& result, TlsSessi
   }
 }
 
+// What one call sends or receives.
+class Pieces {
+ public:
+  void add(const void* at, size_t size) {
+    if (size == 0) return;
+    pieces_[call_.msg_iovlen++] = {const_cast<void*>(at), size};
+    size_ += size;
+  }
+  size_t size() const { return size_; }
+  msghdr* call() {
+    call_.msg_iov = pieces_;
+    return &call_;
+  }
+
+ private:
+  iovec pieces_[3] = {};
+  msghdr call_ = {};
+  size_t size_ = 0;
+};
+
 }  // namespace
 
 MessageStream::MessageStream(Connection connection)
@@ -110,34 +130,28 @@ bool MessageStream::writeSome() {
 }
 
 bool MessageStream::writePlain(const Outgoing& message, size_t& moved) {
-  iovec pieces[2];
-  msghdr call = {};
-  call.msg_iov = pieces;
-  size_t wanted = 0;
-  auto add = [&](const void* from, size_t size) {
-    if (size == 0) return;
-    pieces[call.msg_iovlen++] = {const_cast<void*>(from), size};
-    wanted += size;
-  };
+  Pieces pieces;
   size_t ofHeader = std::min(message.numSent, sizeof(Header)), ofBytes = message.numSent - ofHeader;
-  add(reinterpret_cast<const char*>(&message.header) + ofHeader, sizeof(Header) - ofHeader);
-  add(message.bytes + ofBytes, std::min(message.header.numBytes - ofBytes, kMostBytes));
-  moved = movedBy(sendmsg(descriptor(), &call, MSG_NOSIGNAL | MSG_DONTWAIT));
-  return moved == wanted;
+  pieces.add(reinterpret_cast<const char*>(&message.header) + ofHeader, sizeof(Header) - ofHeader);
+  pieces.add(message.bytes + ofBytes, std::min(message.header.numBytes - ofBytes, kMostBytes));
+  moved = movedBy(sendmsg(descriptor(), pieces.call(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  return moved == pieces.size();
 }
 
 // A message begins with a record that holds its header, too.
 bool MessageStream::writeEncrypted(const Outgoing& message, size_t& moved) {
-  size_t first = std::min(sizeof(Header) + message.header.numBytes, kRecordBytes);
-  const std::byte* from = message.bytes + (message.numSent - sizeof(Header));
-  size_t wanted = sizeof(Header) + message.header.numBytes - message.numSent;
+  size_t size = sizeof(Header) + message.header.numBytes, first = std::min(size, kRecordBytes);
+  const std::byte* from = nullptr;
+  size_t end = size;
   if (message.numSent < first) {
     std::memcpy(record_.data(), &message.header, sizeof(Header));
     if (first > sizeof(Header)) std::memcpy(record_.data() + sizeof(Header), message.bytes, first - sizeof(Header));
     from = record_.data() + message.numSent;
-    wanted = first - message.numSent;
+    end = first;
+  } else {
+    from = message.bytes + (message.numSent - sizeof(Header));
   }
-  auto result = connection_.tls->write(from, wanted);
+  auto result = connection_.tls->write(from, end - message.numSent);
   // A peer that is gone is told of by the next read, after what it sent before.
   if (result.status == TlsSession::Status::kReset && !incoming_.empty()) return false;
   moved = movedBy(*connection_.tls, result, TlsSession::Status::kWantsToWrite);
@@ -158,21 +172,13 @@ bool MessageStream::readSome() {
 // The whole message at one go, and the next one's header: what is expected has a known size. It is looked at as soon as
 // its own header is there.
 bool MessageStream::readPlain(const Incoming& message, size_t& moved) {
-  iovec pieces[3];
-  msghdr call = {};
-  call.msg_iov = pieces;
-  size_t wanted = 0;
-  auto add = [&](void* to, size_t size) {
-    if (size == 0) return;
-    pieces[call.msg_iovlen++] = {to, size};
-    wanted += size;
-  };
+  Pieces pieces;
   size_t left = message.header.numBytes - message.numReceived;
-  add(reinterpret_cast<char*>(heads_) + headBytes_, sizeof(Header) - headBytes_);
-  add(message.bytes + message.numReceived, std::min(left, kMostBytes));
-  if (left <= kMostBytes) add(heads_ + 1, sizeof(Header));
-  moved = movedBy(recvmsg(descriptor(), &call, MSG_DONTWAIT));
-  return moved == wanted;
+  pieces.add(reinterpret_cast<char*>(heads_) + headBytes_, sizeof(Header) - headBytes_);
+  pieces.add(message.bytes + message.numReceived, std::min(left, kMostBytes));
+  if (left <= kMostBytes) pieces.add(heads_ + 1, sizeof(Header));
+  moved = movedBy(recvmsg(descriptor(), pieces.call(), MSG_DONTWAIT));
+  return moved == pieces.size();
 }
 
 bool MessageStream::readEncrypted(const Incoming& message, size_t& moved) {

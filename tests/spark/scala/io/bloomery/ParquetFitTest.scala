@@ -164,12 +164,13 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
 
   /** Does something to one of the files, then fits: what is said, without the folder. */
   private def errorOf(harm: Path => Unit, afterReading: Boolean): String = {
-    val folder = write(data.select("features", "label"))
+    val rows = data.select("features", "label")
+    val folder = write(rows)
     val before = Option.when(afterReading)(read(folder))
     val file = filesOf(folder)(1)
     Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
     harm(file)
-    val files = before.getOrElse(read(folder))
+    val files = before.getOrElse(spark.read.schema(rows.schema).parquet(folder.toString))
     val (error, counts) = failing[UserError](fit(files, "auto"))
     assert(counts.jobs <= 1)
     assertNothingIsAlive()
@@ -185,7 +186,10 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
 
   test("a bad file is named in one sentence") {
     val unreadable = "Not a readable Parquet file; write it again or remove it: F: "
-    assert(errorOf(cut, afterReading = true).startsWith(unreadable))
+    assert(errorOf(cut, afterReading = false).startsWith(unreadable))
+    assert(
+      errorOf(cut, afterReading = true).startsWith(
+        "File has changed since the DataFrame was made; refresh the DataFrame and fit again: F, "))
     assert(errorOf(Files.delete, afterReading = true) ==
       "File is no longer there; refresh the DataFrame and fit again: F")
     // The footer stays, and the first page does not.

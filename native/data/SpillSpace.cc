@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/Error.h"
+#include "base/Pages.h"
 #include "data/Order.h"
 #include "data/RowStore.h"
 
@@ -42,10 +43,10 @@ bool writeAll(int descriptor, std::span<const std::byte> bytes, int64_t offset) 
 
 }  // namespace
 
-void FreeChunk::operator()(std::byte* memory) const { std::free(memory); }
+void FreeChunk::operator()(std::byte* memory) const { returnPages(memory, bytes); }
 
 ChunkMemory allocateChunk(size_t bytes) {
-  return ChunkMemory(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)));
+  return ChunkMemory(static_cast<std::byte*>(takePages(bytes, kAlignment)), FreeChunk{bytes});
 }
 
 SpillSpace::SpillSpace(SpillOptions options) : options_(std::move(options)) {

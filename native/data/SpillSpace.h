@@ -20,6 +20,7 @@ class RowStore;
 
 // Memory of one chunk.
 struct FreeChunk {
+  size_t bytes = 0;
   void operator()(std::byte* memory) const;
 };
 using ChunkMemory = std::unique_ptr<std::byte[], FreeChunk>;

@@ -3,9 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/Error.h"
+#include "base/Pages.h"
 
 namespace bloomery {
 
@@ -20,10 +20,8 @@ constexpr size_t kLargePage = 2 << 20;
 
 float* allocate(size_t bytes) {
   bool large = bytes >= 2 * kLargePage;
-  size_t alignment = large ? kLargePage : kAlignment;
-  size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* data = std::aligned_alloc(alignment, rounded);
-  if (data != nullptr && large) madvise(data, rounded / kLargePage * kLargePage, MADV_HUGEPAGE);
+  void* data = takePages(bytes, large ? kLargePage : kAlignment);
+  if (data != nullptr && large) madvise(data, bytes, MADV_HUGEPAGE);
   return static_cast<float*>(data);
 }
 }  // namespace
@@ -41,11 +39,11 @@ const Slice& ArenaLayout::find(const std::string& name) const {
   return *found;
 }
 
-void Arena::Free::operator()(float* data) const { std::free(data); }
+void Arena::Free::operator()(float* data) const { returnPages(data, bytes); }
 
 Arena::Arena(size_t numFloats) : numFloats_(numFloats) {
   size_t bytes = std::max<size_t>(roundedUp(numFloats) * sizeof(float), kAlignment);
-  data_.reset(allocate(bytes));
+  data_ = {allocate(bytes), Free{bytes}};
   if (data_ == nullptr) throw ResourceError(message("Out of memory: arena of ", bytes, " bytes"));
   clear();
 }

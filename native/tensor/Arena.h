@@ -44,6 +44,7 @@ class Arena {
 
  private:
   struct Free {
+    size_t bytes;
     void operator()(float* data) const;
   };
   std::unique_ptr<float[], Free> data_;

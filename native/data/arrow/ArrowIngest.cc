@@ -14,6 +14,7 @@
 #include "base/Random.h"
 #include "data/LateValues.h"
 #include "data/arrow/NumberColumn.h"
+#include "data/arrow/RecyclingPool.h"
 #include "data/arrow/RowHash.h"
 #include "data/arrow/TargetColumn.h"
 
@@ -352,7 +353,8 @@ ArrowBatchGuard::~ArrowBatchGuard() {
 int64_t arrowBytesAllocated() {
   arrow::MemoryPool* system = arrow::system_memory_pool();
   arrow::MemoryPool* byDefault = arrow::default_memory_pool();
-  return system->bytes_allocated() + (byDefault == system ? 0 : byDefault->bytes_allocated());
+  return recyclingPool()->bytes_allocated() + system->bytes_allocated() +
+         (byDefault == system ? 0 : byDefault->bytes_allocated());
 }
 
 std::string arrowVersion() { return arrow::GetBuildInfo().version_string; }

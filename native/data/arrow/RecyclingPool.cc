@@ -1,12 +1,15 @@
 #include "data/arrow/RecyclingPool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "base/Pages.h"
 
 namespace bloomery::data {
 
@@ -44,7 +47,11 @@ class RecyclingPool final : public arrow::MemoryPool {
         return arrow::Status::OK();
       }
     }
-    return system_->Allocate(capacity, kAlignment, out);
+    void* taken = takePages(static_cast<size_t>(capacity), kAlignment);
+    if (taken == nullptr) return arrow::Status::OutOfMemory("No memory for decoding: ", capacity, " bytes");
+    *out = static_cast<uint8_t*>(taken);
+    bytesTaken_ += capacity;
+    return arrow::Status::OK();
   }
 
   arrow::Status Reallocate(int64_t oldSize, int64_t newSize, int64_t alignment, uint8_t** memory) override {
@@ -70,7 +77,7 @@ class RecyclingPool final : public arrow::MemoryPool {
         return;
       }
     }
-    system_->Free(memory, capacity, kAlignment);
+    giveBack(memory, capacity);
   }
 
   void ReleaseUnused() override {
@@ -81,7 +88,7 @@ class RecyclingPool final : public arrow::MemoryPool {
       restingBytes_ = 0;
     }
     for (const auto& [capacity, all] : unused) {
-      for (uint8_t* memory : all) system_->Free(memory, capacity, kAlignment);
+      for (uint8_t* memory : all) giveBack(memory, capacity);
     }
   }
 
@@ -99,18 +106,24 @@ class RecyclingPool final : public arrow::MemoryPool {
     if (isLast) ReleaseUnused();
   }
 
-  // Those of the system's pool, which counts what rests here too.
-  int64_t bytes_allocated() const override { return system_->bytes_allocated(); }
-  int64_t max_memory() const override { return system_->max_memory(); }
+  // What is not recycled is counted by the system's pool.
+  int64_t bytes_allocated() const override { return bytesTaken_; }
+  int64_t max_memory() const override { return -1; }  // not known
   int64_t total_bytes_allocated() const override { return system_->total_bytes_allocated(); }
   int64_t num_allocations() const override { return system_->num_allocations(); }
   std::string backend_name() const override { return "recycling"; }
 
  private:
+  void giveBack(uint8_t* memory, int64_t capacity) {
+    returnPages(memory, static_cast<size_t>(capacity));
+    bytesTaken_ -= capacity;
+  }
+
   arrow::MemoryPool* system_ = arrow::system_memory_pool();
   std::mutex mutex_;
   std::map<int64_t, std::vector<uint8_t*>> resting_;  // by capacity
   int64_t restingBytes_ = 0;
+  std::atomic<int64_t> bytesTaken_ = 0;  // resting ones included
   int64_t numKeepers_ = 0;
 };
 

@@ -1,0 +1,15 @@
+// Large blocks of memory, straight from the system and back to it at once. The host's allocator would keep what is let
+// go, in a pool for each of its threads: after a few trainings a JVM holds hundreds of megabytes that nobody uses.
+// Whoever takes a block keeps its size. For any thread.
+#pragma once
+
+#include <cstddef>
+
+namespace bloomery {
+
+// Aligned to `alignment`, a power of two; nullptr when memory is out. Small blocks are the allocator's.
+void* takePages(size_t bytes, size_t alignment) noexcept;
+// `bytes` as it was taken; nullptr is nothing.
+void returnPages(void* memory, size_t bytes) noexcept;
+
+}  // namespace bloomery

@@ -1,6 +1,7 @@
 #include "train/DataSpec.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/Error.h"
 #include "base/JsonValue.h"
@@ -72,6 +73,12 @@ std::optional<std::string> whyRowsLoadFirst(const TaskSpec& task) {
                    "' (Normalization) takes mean and variance from all rows; give it both");
   }
   return std::nullopt;
+}
+
+int64_t rowsOfFirstStep(const TaskSpec& task) {
+  if (whyRowsLoadFirst(task)) return std::numeric_limits<int64_t>::max();
+  int64_t buffer = task.training.shuffle ? task.rows.shuffleBuffer : 1;
+  return task.training.batchSizeOf(task.worker.rank, task.worker.size) + buffer - 1;
 }
 
 }  // namespace bloomery::train

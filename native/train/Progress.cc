@@ -69,6 +69,11 @@ void Progress::enter(State state) {
   changed(lock);
 }
 
+void Progress::awaitTraining(std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  news_.wait_for(lock, wait, [&] { return state_ >= State::kTraining || failure_ != nullptr; });
+}
+
 void Progress::rowsLoaded(int64_t rows, double readSeconds, double convertSeconds) {
   std::lock_guard lock(mutex_);
   rows_ = rows;

@@ -64,6 +64,8 @@ class Progress {
       : epochs_(epochs), metricNames_(std::move(metricNames)), measures_{0, std::vector<double>(metricNames_.size())} {}
 
   void enter(State state);
+  // Waits till training begins, or fails, or till the time is over.
+  void awaitTraining(std::chrono::milliseconds wait);
   // Rows taken in so far, and what the batch before this call took to come and to be taken in.
   void rowsLoaded(int64_t rows, double readSeconds, double convertSeconds);
   void stepsPerEpoch(int64_t steps);

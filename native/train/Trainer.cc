@@ -15,6 +15,9 @@ namespace bloomery::train {
 
 namespace {
 
+// What the workers take to agree that all have a first batch is less, unless some have no rows yet.
+constexpr auto kGivenWay = std::chrono::milliseconds(20);
+
 comm::Timeout toTimeout(double seconds) { return comm::Timeout(static_cast<int64_t>(seconds * 1000)); }
 
 // A task with the columns of rows that are there, and with what they settle.
@@ -45,6 +48,7 @@ Trainer::Trainer(TaskSpec task, const std::string& text, std::span<const std::by
       parameters_(layout_),
       rows_(rows != nullptr ? std::move(rows) : std::make_shared<LoadedRows>(task_)),
       progress_(task_.training.epochs, metricNames(task_.training.heads)),
+      rowsOfFirstStep_(rowsOfFirstStep(task_)),
       restored_(!initialWeights.empty()) {
   checkpoints_.settings = settingsOf(task_, text).dump();
   task_.graph.parameters().initialize(task_.training.seed, parameters_);
@@ -170,9 +174,17 @@ void Trainer::ingest(void* arrowArray, int partition, int64_t firstRow) {
     TraceScope scope(trace_, "ingest", "ingest", &converting);
     rows_->ingest(arrowArray, partition, firstRow);
   }
+  giveWayToFirstStep();
   lastIngest_ = Trace::Clock::now();
   progress_.rethrowFailure();
   progress_.rowsLoaded(rows_->numRows(), reading.count(), converting);
+}
+
+// Once, when the rows are enough for it: the threads that make it have the cores, and wait for no more rows than that.
+void Trainer::giveWayToFirstStep() {
+  if (gaveWay_ || rows_->training().numRows() < rowsOfFirstStep_) return;
+  gaveWay_ = true;
+  progress_.awaitTraining(kGivenWay);
 }
 
 void Trainer::finishIngest() { rows_->finish(); }

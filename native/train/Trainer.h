@@ -66,6 +66,7 @@ class Trainer {
           std::shared_ptr<LoadedRows> rows);
   void beginWith(std::span<const std::byte> weights);
   void planAhead();
+  void giveWayToFirstStep();
   void compute(const StepRowsOfEpoch& stepRows);
   void fail(std::exception_ptr failure);
 
@@ -78,7 +79,10 @@ class Trainer {
   Trace trace_;
   Progress progress_;
   Checkpoints checkpoints_;
-  Trace::Clock::time_point lastIngest_ = Trace::Clock::now();  // for the ingesting thread
+  // For the ingesting thread.
+  Trace::Clock::time_point lastIngest_ = Trace::Clock::now();
+  int64_t rowsOfFirstStep_;
+  bool gaveWay_ = false;
   bool restored_;                                              // began with weights that were given
   StepProfile traced_;                                         // the names of its layers live as long as the trace
   StepProfile* profile_ = nullptr;

@@ -224,8 +224,8 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   exchangeHeaders(header_);
   // A header that rode is kept as it was: its sums may have been rounded otherwise.
   if (steps > 0 && headerRides_ && begun.next.notReady == 0) header_ = begun.next;
-  if (epoch == resumed_.epoch) context_.progress.enter(State::kTraining);
   int64_t rowsAtStart = context_.trainingRows.numRows() + context_.validationRows.numRows();
+  if (epoch == resumed_.epoch) context_.progress.enter(State::kTraining);
   ownTime_ = {};
   for (; header_.rows > 0; std::swap(header_, next_)) {
     auto stepStart = Clock::now();

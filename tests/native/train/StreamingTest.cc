@@ -97,6 +97,18 @@ TEST(Streaming, trainsBeforeTheLastRowsAreThere) {
   EXPECT_EQ(stepsBefore, 10) << "100 rows, less a buffer of 20, are ten steps of 8";
 }
 
+// The ingesting thread gives way for a moment only: where the machine has none to give, it is tried again.
+TEST(Streaming, theFirstStepFindsNoMoreRowsThanItNeeds) {
+  std::string task = taskJson(kTraining, 0, 1, std::string(kImageColumns) + kSmallBuffer);
+  std::string state;
+  for (int tries = 0; tries < 5 && state != "training"; ++tries) {
+    trainInBatches(idRange(0, 200), 30, task, [&](Trainer& trainer, size_t row) {
+      if (row == 30) state = trainer.poll(milliseconds(0)).at("state");
+    });
+  }
+  EXPECT_EQ(state, "training") << "30 rows are a buffer of 20 and a step of 8";
+}
+
 TEST(Streaming, epochsTellWhatTheWorkerReadAndConverted) {
   Trainer trainer(taskJson(R"({"epochs": 2})", 0, 1, kImageColumns), {});
   trainer.connect({""}, "");

@@ -18,6 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Chunks that the disk is asked for before they are read, so that it does not rest between two of them.
+constexpr size_t kExpected = 2;
+
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
@@ -33,6 +36,7 @@ struct RowReader::Ahead {
 
   explicit Ahead(const RowStore& store) : rows(store), space(*store.space_), cipher(store.space_->makeCipher()) {
     for (Window& window : windows) window.chunks.reserve(static_cast<size_t>(Order::kMaxBlocksPerWindow));
+    missing.reserve(static_cast<size_t>(Order::kMaxBlocksPerWindow));
     thread = namedThread("bloomery-read", [this] { run(); });
   }
 
@@ -48,6 +52,7 @@ struct RowReader::Ahead {
 
   void run();
   void fill(Window& window);
+  void findMissing(const Window& window);
   void release(Window& window);
   void waitUntilRead();
   // Has the reading thread fill the free window with this one.
@@ -65,6 +70,7 @@ struct RowReader::Ahead {
   std::array<Window, 2> windows;
   // By block: where it was read to, nullptr where it was not. Changes only while nothing is wanted.
   std::vector<const std::byte*> places;
+  std::vector<std::pair<int64_t, SpillSpace::Place>> missing;  // blocks of a window to be read, by the reading thread
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -99,17 +105,11 @@ void RowReader::Ahead::run() {
 
 void RowReader::Ahead::fill(Window& window) {
   window.isComplete = false;
-  int64_t end = order->firstPlace(window.number + 1);
-  for (int64_t place = order->firstPlace(window.number); place < end; ++place) {
-    int64_t block = order->blockAt(place);
-    if (places[static_cast<size_t>(block)] != nullptr) continue;
-    SpillSpace::Place onDisk;
-    {
-      std::lock_guard lock(rows.chunksMutex_);
-      const RowStore::Chunk& chunk = rows.chunks_[static_cast<size_t>(block)];
-      if (chunk.memory != nullptr) continue;
-      onDisk = chunk.place;
-    }
+  findMissing(window);
+  for (size_t i = 0; i < missing.size() + kExpected; ++i) {
+    if (i < missing.size()) space.expect(missing[i].second, rows.chunkBytes_);
+    if (i < kExpected) continue;
+    auto [block, onDisk] = missing[i - kExpected];
     ChunkMemory memory = space.borrow();
     if (memory == nullptr) return;
     std::byte* bytes = memory.get();
@@ -117,6 +117,18 @@ void RowReader::Ahead::fill(Window& window) {
     space.read(onDisk, 0, {bytes, rows.chunkBytes_}, cipher.get());
   }
   window.isComplete = true;
+}
+
+void RowReader::Ahead::findMissing(const Window& window) {
+  missing.clear();
+  int64_t end = order->firstPlace(window.number + 1);
+  for (int64_t place = order->firstPlace(window.number); place < end; ++place) {
+    int64_t block = order->blockAt(place);
+    if (places[static_cast<size_t>(block)] != nullptr) continue;
+    std::lock_guard lock(rows.chunksMutex_);
+    const RowStore::Chunk& chunk = rows.chunks_[static_cast<size_t>(block)];
+    if (chunk.memory == nullptr) missing.emplace_back(block, chunk.place);
+  }
 }
 
 void RowReader::Ahead::release(Window& window) {

@@ -144,6 +144,10 @@ std::unique_ptr<Cipher> SpillSpace::makeCipher() const {
   return options_.key ? std::make_unique<Cipher>(*options_.key) : nullptr;
 }
 
+void SpillSpace::expect(Place place, size_t bytes) const {
+  ::posix_fadvise(files_[place.file].descriptor, place.offset, static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
 void SpillSpace::read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const {
   const File& file = files_[place.file];
   int64_t at = place.offset + offset;

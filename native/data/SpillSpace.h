@@ -54,6 +54,8 @@ class SpillSpace {
 
   // For a thread that reads: a cipher of its own where one is needed.
   std::unique_ptr<Cipher> makeCipher() const;
+  // A chunk of so many bytes will be read soon: the disk may begin.
+  void expect(Place place, size_t bytes) const;
   // Part of a chunk, from `offset` on.
   void read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const;
   // Memory for a chunk that is read back, nullptr when all is lent.

@@ -83,8 +83,8 @@ class Trainer {
   Trace::Clock::time_point lastIngest_ = Trace::Clock::now();
   int64_t rowsOfFirstStep_;
   bool gaveWay_ = false;
-  bool restored_;                                              // began with weights that were given
-  StepProfile traced_;                                         // the names of its layers live as long as the trace
+  bool restored_;       // began with weights that were given
+  StepProfile traced_;  // the names of its layers live as long as the trace
   StepProfile* profile_ = nullptr;
   std::unique_ptr<comm::GlooConnector> connector_;
   std::unique_ptr<comm::Communicator> communicator_;

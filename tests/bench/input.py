@@ -16,6 +16,7 @@ from pathlib import Path
 
 import epochs
 import growth_of_rows
+import limited_memory
 import report
 import sorted_labels
 import start
@@ -114,6 +115,7 @@ def whole_epochs(options: argparse.Namespace) -> Cells:
 def growth(options: argparse.Namespace) -> Cells:
     for path in paths(options):
         yield growth_of_rows.measure(options, path), growth_of_rows.lines
+    yield limited_memory.measure(options), limited_memory.lines
 
 
 def orders(options: argparse.Namespace) -> Cells:

@@ -3,34 +3,14 @@ line of JSON."""
 
 import argparse
 import json
-import threading
-import time
-from pathlib import Path
 
 from spark_session import session
+from watch import Watch
 
 from bloomery import NeuralNetClassifier, Sequential, layers
 
 EPOCHS = 2
 HEAP = "1g"
-
-
-class Watch(threading.Thread):
-    """The largest anonymous memory of a process while it runs."""
-
-    def __init__(self, process: int) -> None:
-        super().__init__(daemon=True)
-        self.status = Path(f"/proc/{process}/status")
-        self.peak = 0
-
-    def now(self) -> int:
-        (line,) = (line for line in self.status.read_text().splitlines() if line.startswith("RssAnon:"))
-        return 1024 * int(line.split()[1])
-
-    def run(self) -> None:
-        while True:
-            self.peak = max(self.peak, self.now())
-            time.sleep(0.02)
 
 
 def main() -> None:

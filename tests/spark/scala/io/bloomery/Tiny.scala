@@ -18,6 +18,16 @@ object Tiny {
         "features",
         "int(array_position(slice(features, 1, 3), array_max(slice(features, 1, 3))) - 1) as label")
 
+  /** Of `data`: id, features, and columns of other types, nulls among them. */
+  val manyTypes: Seq[String] = Seq(
+    "id",
+    "if(id % 3 = 0, null, repeat('x', int(id % 50))) as text",
+    "features",
+    "if(id % 5 = 0, null, named_struct('a', id, 'b', array(id, null))) as nested",
+    "id % 2 = 0 as even",
+    "decimal(id) / 7 as decimal",
+    "cast(null as binary) as nothing")
+
   def classifier: NeuralNetClassifier =
     new NeuralNetClassifier()
       .setNetwork(network)

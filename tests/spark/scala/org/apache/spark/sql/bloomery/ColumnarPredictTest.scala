@@ -15,16 +15,8 @@ class ColumnarPredictTest extends AnyFunSuite with EngineSuite {
   /** Columns of many types, nulls and dictionaries among them, in more rows than a batch has. */
   private lazy val files: DataFrame = {
     val path = temporary("predict").resolve("data").toString
-    Tiny.data(spark, rows = 12000, partitions = 2).selectExpr(
-      "id",
-      "if(id % 3 = 0, null, repeat('x', int(id % 50))) as text",
-      "features",
-      "if(id % 5 = 0, null, named_struct('a', id, 'b', array(id, null))) as nested",
-      "id % 2 = 0 as even",
-      "decimal(id) / 7 as decimal",
-      "cast(null as binary) as nothing",
-      "id % 2 as half")
-      .write.partitionBy("half").parquet(path)
+    Tiny.data(spark, rows = 12000, partitions = 2).selectExpr(Tiny.manyTypes :+ "id % 2 as half": _*).write.partitionBy(
+      "half").parquet(path)
     spark.read.parquet(path)
   }
 

@@ -52,6 +52,7 @@ def test_the_bar_tells_how_far_the_fit_is():
     [
         ({"state": "waiting"}, "waiting"),
         ({"state": "loading", "progress": {"rows": 12, "epochs": 3, "steps": 0}}, "loading, 12 rows"),
+        ({"state": "training", "progress": {"epoch": 0, "epochs": 3, "step": 0, "steps": 0}}, "</progress>training<"),
         ({**TRAINING, "state": "finished"}, 'value="300"'),
         ({**TRAINING, "state": "failed", "failure": "Label <9>"}, "<pre>Label &lt;9&gt;</pre>"),
     ],

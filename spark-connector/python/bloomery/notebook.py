@@ -78,7 +78,7 @@ def _line(fit: dict[str, Any], progress: dict[str, Any]) -> str:
         return f"{state} after {fit['seconds']:.1f} s"
     if state == "loading":
         return f"loading, {progress['rows']} rows on the first worker"
-    if state != "training":
+    if state != "training" or progress["epoch"] == 0:  # before the first step there are no numbers
         return state
     step = f"{progress['step']}/{progress['steps']}" if progress["steps"] else f"{progress['step']}"
     numbers = {"loss": progress["loss"], **progress["metrics"]}

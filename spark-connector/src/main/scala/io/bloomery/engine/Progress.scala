@@ -10,6 +10,9 @@ final case class Progress(json: String) {
   def state: String = node.path("state").asText()
   def isFinished: Boolean = state == "finished"
 
+  /** It trains, and a first step is done: its numbers mean something. */
+  def hasNumbers: Boolean = state == "training" && epoch > 0
+
   /** An epoch has ended, and the trainer waits to be told whether to go on. */
   def asks: Boolean = node.path("asks").asBoolean()
   def epoch: Int = node.path("epoch").asInt()

@@ -34,6 +34,10 @@ class ProgressLineTest extends AnyFunSuite {
     assert(!text.contains("\n"))
   }
 
+  test("nothing is told of a training before its first step") {
+    assert(shown(live = false)((line, _) => line.report(0, progress(0, 0))) == "")
+  }
+
   test("the last line of an epoch stays") {
     val text = shown(live = true) { (line, _) =>
       line.report(0, progress(1, 300))

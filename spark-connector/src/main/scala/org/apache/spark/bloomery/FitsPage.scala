@@ -35,7 +35,7 @@ private[bloomery] final class FitsPage(tab: SparkUITab, application: String) ext
     </div>
 
   private def summary(fit: LiveFit): String = {
-    val progress = fit.latest.filter(_.state == "training").map { latest =>
+    val progress = fit.latest.filter(_.hasNumbers).map { latest =>
       ProgressLine.text(latest, fit.secondsLeft)
     }
     val workers = if (fit.numWorkers == 1) "1 worker" else s"${fit.numWorkers} workers"

@@ -35,12 +35,9 @@ private[bloomery] final class ProgressLine(
     progress.finishedEpochs
       .map(EpochRecord.fromJson)
       .foreach(epoch => printLine(ProgressLine.epochText(epoch, progress.epochs)))
-    progress.state match {
-      case "loading" if progress.rows > 0 => showNow(s"loading  ${progress.rows} rows on the first worker")
-      case "training" =>
-        showNow(ProgressLine.text(progress, timeLeft.of(progress)))
-      case _ => ()
-    }
+    if (progress.hasNumbers) showNow(ProgressLine.text(progress, timeLeft.of(progress)))
+    else if (progress.state == "loading" && progress.rows > 0)
+      showNow(s"loading  ${progress.rows} rows on the first worker")
   }
 
   private def showNow(text: String): Unit =

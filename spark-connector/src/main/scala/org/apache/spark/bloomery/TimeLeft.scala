@@ -8,7 +8,7 @@ private[bloomery] final class TimeLeft(now: () => Long = () => System.nanoTime()
 
   /** In seconds; nothing while steps or their number are not known. */
   def of(progress: Progress): Option[Double] =
-    if (progress.state != "training") None
+    if (!progress.hasNumbers) None
     else {
       val done = (progress.epoch - 1).toDouble * progress.steps + progress.step
       val (since, before) = started.getOrElse((now(), done))

@@ -258,6 +258,7 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   double trainSeconds = secondsSince(start);
   check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
         totals_.rows, ", rows: ", totalRows_);
+  checkWeights();
   {
     auto what = purpose("parameter hashes");
     checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout(),
@@ -559,6 +560,14 @@ void TrainingLoop::averageParameters() {
   TraceScope scope(context_.trace, "average parameters", "compute", &averageSeconds_);
   auto what = purpose("parameters");
   local_.average(context_.parameters.all(), updater_.averages(), context_.communicator, timeout());
+}
+
+// The same on all workers.
+void TrainingLoop::checkWeights() const {
+  if (totals_.rows == 0 || totals_.totalWeight() > 0) return;
+  const std::string& column = context_.task.columns.weight;
+  throw UserError(message("All ", totals_.rows, " rows weigh 0, so nothing is learnt: look at ",
+                          column.empty() ? "classWeights" : message("column '", column, "', the weights")));
 }
 
 // Each worker added those of its own parameters; what schedules see must be the same for all.

@@ -100,6 +100,7 @@ class TrainingLoop {
   Measures measured(const StepSums& sums, std::span<double> metricSums);
   std::optional<Measures> evaluate(int64_t epoch);
   // Warns, once for each output, when the epoch's sums say that it did not depend on the row.
+  void checkWeights() const;
   void warnOfConstantOutputs(std::span<const double> metricSums, const char* rows, int64_t epoch);
   // Keeps the weights of an epoch that is the best so far, as they were evaluated.
   void watch(int64_t epoch, const Measures& training, const std::optional<Measures>& validation);

@@ -87,13 +87,20 @@ TEST(TrainingLoop, weightsOfTwoGiveTheBitsOfNone) {
   EXPECT_EQ(none[0].losses, twos[0].losses);
 }
 
-TEST(TrainingLoop, weightsOfZeroChangeNothing) {
-  auto result =
-      trainTogether(R"({"epochs": 1, "batchSize": 8, "optimizer": "adam", "seed": 1})", {{idRange(0, 30), {}, 0.0f}});
-  auto untrained =
-      trainTogether(R"({"epochs": 2, "batchSize": 8, "optimizer": "adam", "seed": 1})", {{idRange(0, 30), {}, 0.0f}});
-  EXPECT_EQ(result[0].parameters, untrained[0].parameters);
-  for (float value : result[0].parameters) ASSERT_TRUE(std::isfinite(value));
+TEST(TrainingLoop, rowsThatAllWeighNothingAreRefused) {
+  std::string training = R"({"epochs": 1, "batchSize": 8, "optimizer": "adam", "seed": 1})";
+  std::string columns = R"(, "columns": {"label": "label", "weight": "w"})";
+  std::vector<WorkerRows> rows = {{idRange(0, 30), {}, 0.0f}, {idRange(50, 20), {}, 0.0f}};
+  try {
+    trainTogether(training, rows, smallNetwork(), columns);
+    ADD_FAILURE() << "Nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "All 50 rows weigh 0, so nothing is learnt: look at column 'w', the weights");
+  }
+  // Where some do not, those of a step may.
+  rows[1].weight = 1.0f;
+  auto trained = trainTogether(training, rows);
+  for (float value : trained[0].parameters) ASSERT_TRUE(std::isfinite(value));
 }
 
 struct Uneven {
@@ -184,7 +191,9 @@ TEST(TrainingLoop, passesUseEveryRowOnceAndIgnoreTheScaleOfWeights) {
   EXPECT_EQ(none[0].samples, std::vector<int64_t>(2, 35));
   EXPECT_EQ(none[0].parameters, twos[0].parameters);
   EXPECT_EQ(none[0].parameters, none[2].parameters);
-  auto zeros = trainTogether(training, {{idRange(0, 30), {}, 0.0f}});
+  WorkerRows mostlyZeros = {idRange(0, 30)};
+  mostlyZeros.weightOf = [](uint64_t id) { return id == 17 ? 1.0f : 0.0f; };
+  auto zeros = trainTogether(training, {mostlyZeros});
   for (float value : zeros[0].parameters) ASSERT_TRUE(std::isfinite(value));
 }
 

@@ -71,9 +71,13 @@ void TargetColumn::copy(int64_t row, RowStore& store, int64_t storeRow, size_t t
   }
   double label = classOf(row, place);
   int64_t classes = rule_.shape.numElements();
-  if (std::trunc(label) != label) throw UserError(message("Label is not a whole number: ", label, ", ", place));
+  if (std::trunc(label) != label) {
+    throw UserError(
+        message("Label is not a whole number: ", label, ", ", place, "; a class is one, so index the labels"));
+  }
   if (!(label >= 0 && label < static_cast<double>(classes))) {
-    throw UserError(message("Label out of range: ", label, ", classes: ", classes, ", ", place));
+    throw UserError(message("Label out of range: ", label, ", classes: ", classes, ", ", place,
+                            "; classes count from 0, so index the labels or give the last layer more units"));
   }
   store.setLabel(storeRow, target, static_cast<int32_t>(label));
 }

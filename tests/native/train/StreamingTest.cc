@@ -153,7 +153,9 @@ TEST(Streaming, aBadValueEndsATrainingThatHasBegun) {
     });
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(), "Label out of range: 2, classes: 2, column 'label', row 40 of partition 0");
+    EXPECT_STREQ(error.what(),
+                 "Label out of range: 2, classes: 2, column 'label', row 40 of partition 0; classes count from 0, so "
+                 "index the labels or give the last layer more units");
   }
 }
 

@@ -9,6 +9,9 @@
 namespace bloomery::data {
 namespace {
 
+const std::string beyond = "; classes count from 0, so index the labels or give the last layer more units";
+const std::string broken = "; a class is one, so index the labels";
+
 const RowFormat kTwoBytes = oneClass(DType::kUint8, 2, Shape{1, 2, 1});
 
 class ArrowIngestTest : public IngestTest {};
@@ -269,25 +272,25 @@ TEST_F(ArrowIngestTest, badValuesNameColumnRowAndPartition) {
   } cases[] = {
       {"label too large",
        {{"x", binary, goodImages}, {"y", arrow::int32(), "[1, 12]"}},
-       "Label out of range: 12, classes: 10, column 'y'" + place},
+       "Label out of range: 12, classes: 10, column 'y'" + place + beyond},
       {"label equal to classes",
        {{"x", binary, goodImages}, {"y", arrow::float64(), "[1, 10]"}},
-       "Label out of range: 10, classes: 10, column 'y'" + place},
+       "Label out of range: 10, classes: 10, column 'y'" + place + beyond},
       {"label negative",
        {{"x", binary, goodImages}, {"y", arrow::int64(), "[1, -1]"}},
-       "Label out of range: -1, classes: 10, column 'y'" + place},
+       "Label out of range: -1, classes: 10, column 'y'" + place + beyond},
       {"label infinite",
        {{"x", binary, goodImages}, {"y", arrow::float64(), "[1, Inf]"}},
-       "Label out of range: inf, classes: 10, column 'y'" + place},
+       "Label out of range: inf, classes: 10, column 'y'" + place + beyond},
       {"label huge",
        {{"x", binary, goodImages}, {"y", arrow::uint64(), "[1, 18446744073709551615]"}},
-       "Label out of range: 1.84467e+19, classes: 10, column 'y'" + place},
+       "Label out of range: 1.84467e+19, classes: 10, column 'y'" + place + beyond},
       {"label not whole",
        {{"x", binary, goodImages}, {"y", arrow::float32(), "[1, 2.5]"}},
-       "Label is not a whole number: 2.5, column 'y'" + place},
+       "Label is not a whole number: 2.5, column 'y'" + place + broken},
       {"label not a number",
        {{"x", binary, goodImages}, {"y", arrow::float64(), "[1, NaN]"}},
-       "Label is not a whole number: nan, column 'y'" + place},
+       "Label is not a whole number: nan, column 'y'" + place + broken},
       {"label null",
        {{"x", binary, goodImages}, {"y", arrow::int32(), "[1, null]"}},
        "Label is null: column 'y'" + place + "; drop such rows"},
@@ -527,7 +530,7 @@ TEST_F(ArrowIngestTest, badTargetsAndIndicesNameColumnRowAndPartition) {
       {values, list, "[[1, 2], null]", "Label is null: column 'y'" + place + "; drop such rows"},
       {values, list, "[[1, 2], [1, null]]", "Label is null: element 1, column 'y'" + place + "; drop such rows"},
       {shares, list, "[[1, 0], [0.5, 1.5]]", "Label is not in 0..1: 1.5, element 1, column 'y'" + place},
-      {shares, arrow::int32(), "[1, 2]", "Label out of range: 2, classes: 2, column 'y'" + place},
+      {shares, arrow::int32(), "[1, 2]", "Label out of range: 2, classes: 2, column 'y'" + place + beyond},
       {number, arrow::float32(), "[1, Inf]", "Label is not finite: inf, element 0, column 'y'" + place},
       {values, arrow::float32(), "[1, 2]",
        "Wrong length of column 'y': 1 value a row, wanted 2 for shape (2,) of float32"},

@@ -207,7 +207,8 @@ TEST(ParquetRows, valuesOfFoldersThatAreNoNumbersAreRefused) {
            {"z=1/a.parquet", "Not every file lies in a folder for column 'y', file "},
            {"y=__HIVE_DEFAULT_PARTITION__/a.parquet",
             "Label is null: column 'y', row 0 of partition 1; drop such rows"},
-           {"y=2.5/a.parquet", "Label is not a whole number: 2.5, column 'y', row 0 of partition 1"},
+           {"y=2.5/a.parquet",
+            "Label is not a whole number: 2.5, column 'y', row 0 of partition 1; a class is one, so index the labels"},
        }) {
     TemporaryFolder folder;
     for (const std::string& path : {std::string("y=1/a.parquet"), one.path}) {
@@ -317,7 +318,9 @@ TEST(ParquetRows, whatIsWrongIsSaidInOneSentence) {
            {names, message("Unknown column: y, nearest known: why, file ", names)},
            {twice, message("Two columns have the same name: y, file ", twice)},
            {words, "Wrong type of features column 'x': string, wanted a vocabulary or hashBuckets for its texts"},
-           {range, "Label out of range: 10, classes: 10, column 'y', row 1 of partition 0"},
+           {range,
+            "Label out of range: 10, classes: 10, column 'y', row 1 of partition 0; classes count from 0, so index the "
+            "labels or give the last layer more units"},
        }) {
     EXPECT_EQ(errorOf(one.path), one.error);
   }

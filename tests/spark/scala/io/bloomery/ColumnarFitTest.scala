@@ -85,7 +85,7 @@ class ColumnarFitTest extends AnyFunSuite with InputPaths {
     val (error, counts) = failing[UserError](fit(files, "columnar", classifier.setNumWorkers(2)))
     assert(
       error.getMessage.matches(
-        "Label out of range: 40, classes: 3, column 'label', row 50 of partition 1, file file:.*parquet"),
+        "Label out of range: 40, classes: 3, column 'label', row 50 of partition 1; .*, file file:.*parquet"),
       error)
     assert(counts.barrierTasks == 2)
     val ragged = write(data.withColumn("features", expr("if(id = 250, slice(features, 1, 3), features)")))

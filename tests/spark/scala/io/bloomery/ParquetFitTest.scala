@@ -207,7 +207,7 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
     val (error, counts) = failing[UserError](fit(read(folder), "parquet", classifier.setNumWorkers(2)))
     assert(
       error.getMessage.matches(
-        "Label out of range: 40, classes: 3, column 'label', row 50 of partition 1, file file:.*parquet"),
+        "Label out of range: 40, classes: 3, column 'label', row 50 of partition 1; .*, file file:.*parquet"),
       error)
     assert(counts.barrierTasks == 2)
     assertNothingIsAlive()

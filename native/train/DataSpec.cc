@@ -75,10 +75,11 @@ std::optional<std::string> whyRowsLoadFirst(const TaskSpec& task) {
   return std::nullopt;
 }
 
+int64_t shuffleBufferOf(const TaskSpec& task) { return task.training.shuffle ? task.rows.shuffleBuffer : 1; }
+
 int64_t rowsOfFirstStep(const TaskSpec& task) {
   if (whyRowsLoadFirst(task)) return std::numeric_limits<int64_t>::max();
-  int64_t buffer = task.training.shuffle ? task.rows.shuffleBuffer : 1;
-  return task.training.batchSizeOf(task.worker.rank, task.worker.size) + buffer - 1;
+  return task.training.batchSizeOf(task.worker.rank, task.worker.size) + shuffleBufferOf(task) - 1;
 }
 
 }  // namespace bloomery::train

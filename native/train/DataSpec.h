@@ -35,6 +35,9 @@ std::optional<int64_t> knownStepsPerEpoch(const TaskSpec& task);
 // Why all rows must be there before the first step; nothing: the first epoch takes them as they come.
 std::optional<std::string> whyRowsLoadFirst(const TaskSpec& task);
 
+// Rows that the first epoch draws from: one where rows keep their order.
+int64_t shuffleBufferOf(const TaskSpec& task);
+
 // With how many rows a worker makes its first step, where more are to come.
 int64_t rowsOfFirstStep(const TaskSpec& task);
 

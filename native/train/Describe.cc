@@ -98,7 +98,7 @@ std::string describe(const std::string& text) {
   std::optional<std::string> loadsFirst = whyRowsLoadFirst(task);
   result["streams"] = !loadsFirst;
   if (loadsFirst) result["loadsFirst"] = *loadsFirst;
-  result["shuffleBuffer"] = task.training.shuffle ? task.rows.shuffleBuffer : 1;
+  result["shuffleBuffer"] = shuffleBufferOf(task);
   result["kindOfRows"] = kindOfRows(task);
   if (task.memoryBudget) result["largestBatchSize"] = BatchSearch(task, *task.memoryBudget).largest();
   return result.dump();

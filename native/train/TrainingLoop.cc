@@ -202,8 +202,7 @@ std::unique_ptr<data::StepRows> TrainingLoop::rowsOf(int64_t epoch) const {
   const data::RowStore& rows = context_.trainingRows;
   const TrainSpec& training = context_.task.training;
   if (streams_ && epoch == 1) {
-    int64_t buffer = training.shuffle ? context_.task.rows.shuffleBuffer : 1;
-    return std::make_unique<data::StreamedRows>(rows, batchSize_, buffer, training.seed);
+    return std::make_unique<data::StreamedRows>(rows, batchSize_, shuffleBufferOf(context_.task), training.seed);
   }
   data::Order order(rows.numRows(), rows.rowsPerBlock(), training.seed, epoch, training.shuffle);
   return std::make_unique<data::OrderedRows>(order, batchSize_);

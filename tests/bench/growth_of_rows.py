@@ -13,6 +13,8 @@ from pathlib import Path
 
 from generated import generated
 
+from bloomery import Sequential, layers
+
 HERE = Path(__file__).parent
 FEATURES = 100
 ROWS = 640_000  # 256 MB
@@ -20,6 +22,13 @@ TIMES = (1, 4, 16)
 MEMORY = 256 * 2**20
 MAX_GROWTH = 64 * 2**20
 CLASSES = 2
+
+
+def network(features: int) -> Sequential:
+    """A small one: rows are what counts."""
+    return Sequential(
+        layers.Input(features), layers.Dense(64, activation="relu"), layers.Dense(CLASSES, activation="softmax")
+    )
 
 
 def measure(options: argparse.Namespace, path: str) -> dict:

@@ -12,7 +12,6 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +19,6 @@ from pathlib import Path
 import growth_of_rows
 from generated import generated
 from watch import Watch
-
-from bloomery import Sequential, layers
 
 EPOCHS = 3
 SPARE = 64 * 2**20
@@ -34,11 +31,11 @@ def limited_group(limit: int) -> Iterator[Path | None]:
     group = GROUPS / f"bloomery-bench-{os.getpid()}"
     try:
         group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(limit))
     except OSError:
         yield None
         return
     try:
+        (group / "memory.limit_in_bytes").write_text(str(limit))
         yield group
     finally:
         group.rmdir()
@@ -56,15 +53,13 @@ def run(command: list[str], group: Path | None, folder: str, memory: int | None)
     if memory is not None:
         command += ["--data-memory", str(memory), "--spill-folder", folder]
     enter = None if group is None else lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
-    begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=enter)
     watch = Watch(process.pid)
     watch.start()
     if process.wait() != 0:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}")
-    total = time.perf_counter() - begin
     seconds = [epoch["seconds"] for epoch in json.loads(history.read_text())]
-    return {"peakBytes": watch.peak, "seconds": seconds, "total": total}
+    return {"peakBytes": watch.peak, "seconds": seconds}
 
 
 def measure(options: argparse.Namespace) -> dict:
@@ -72,10 +67,8 @@ def measure(options: argparse.Namespace) -> dict:
     features, rows = growth_of_rows.FEATURES, growth_of_rows.TIMES[-1] * growth_of_rows.ROWS
     files = growth_of_rows.TIMES[-1]
     data = generated(options.folder, f"features:float*{features}", rows, growth_of_rows.CLASSES, files)
-    network = Sequential(
-        layers.Input(features), layers.Dense(64, activation="relu"), layers.Dense(2, activation="softmax")
-    )
-    command = [str(Path(options.program).parent / "bloomery-train"), "--network", network.to_json(), "--data", data]
+    network = growth_of_rows.network(features).to_json()
+    command = [str(Path(options.program).parent / "bloomery-train"), "--network", network, "--data", data]
     command += ["--features", "features", "--labels", "label", "--batch", "1024"]
     most = growth_of_rows.MEMORY + network_bytes(command) + SPARE
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -96,8 +89,10 @@ def measure(options: argparse.Namespace) -> dict:
 
 def lines(cell: dict) -> str:
     where = "in a group of that limit" if cell["inGroup"] else "no limited group on this machine"
-    text = [f"{cell['cell']}: peak {cell['limited']['peakBytes'] / 2**20:.0f} MiB anonymous, target"
-            f" below {cell['most'] / 2**20:.0f} MiB ({where})"]  # fmt: skip
+    text = [
+        f"{cell['cell']}: peak {cell['limited']['peakBytes'] / 2**20:.0f} MiB anonymous,"
+        f" target below {cell['most'] / 2**20:.0f} MiB ({where})"
+    ]
     for name in ("limited", "free"):
         micros = ", ".join(f"{1e6 * seconds / cell['rows']:.2f}" for seconds in cell[name]["seconds"])
         text.append(

@@ -4,10 +4,11 @@ line of JSON."""
 import argparse
 import json
 
+from growth_of_rows import network
 from spark_session import session
 from watch import Watch
 
-from bloomery import NeuralNetClassifier, Sequential, layers
+from bloomery import NeuralNetClassifier
 
 EPOCHS = 2
 HEAP = "1g"
@@ -26,11 +27,8 @@ def main() -> None:
     spark = session(1, java, **settings)
     data = spark.read.parquet(options.data)
     rows = data.count()
-    network = Sequential(
-        layers.Input(options.features), layers.Dense(64, activation="relu"), layers.Dense(2, activation="softmax")
-    )
     estimator = NeuralNetClassifier(
-        network=network,
+        network=network(options.features),
         featuresCol="features",
         batchSize=1024,
         epochs=EPOCHS,

@@ -9,6 +9,9 @@ namespace bloomery::data {
 
 namespace {
 
+// Rows of a batch lie anywhere: each would be waited for by itself.
+constexpr size_t kRowsAhead = 12;
+
 size_t classOf(const float* values, int64_t width) {
   if (width == 1) return values[0] > 0.5f ? 1 : 0;
   return static_cast<size_t>(std::max_element(values, values + width) - values);
@@ -36,6 +39,7 @@ void Batcher::assemble(std::span<const int64_t> rows, Batch& batch) {
   reader_.advance(batch.numRows);
   auto lock = reader_.lock();
   for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kRowsAhead < rows.size()) reader_.expect(rows[i + kRowsAhead]);
     StoredRow row = reader_.row(rows[i]);
     batch.rowIds[i] = row.rowId();
     assembleFeatures(row, i, batch);

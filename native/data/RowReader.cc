@@ -1,5 +1,6 @@
 #include "data/RowReader.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -20,6 +21,10 @@ using Clock = std::chrono::steady_clock;
 
 // Chunks that the disk is asked for before they are read, so that it does not rest between two of them.
 constexpr size_t kExpected = 2;
+
+constexpr size_t kCacheLine = 64;
+// Of each column of a row; the processor itself fetches what follows.
+constexpr size_t kFetched = 4 * kCacheLine;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -230,9 +235,28 @@ void RowReader::end() {
 StoredRow RowReader::row(int64_t row) {
   check(row >= 0 && row < rows_.numRows(), "No such row: ", row, " of ", rows_.numRows());
   int64_t block = row / rows_.rowsPerBlock_, index = row % rows_.rowsPerBlock_;
+  const std::byte* chunk = chunkOf(block);
+  return {rows_, chunk == nullptr ? readRow(block, index) : chunk, index};
+}
+
+const std::byte* RowReader::chunkOf(int64_t block) const {
   const std::byte* chunk = rows_.chunks_[static_cast<size_t>(block)].memory.get();
   if (chunk == nullptr && ahead_ != nullptr && ahead_->order) chunk = ahead_->places[static_cast<size_t>(block)];
-  return {rows_, chunk == nullptr ? readRow(block, index) : chunk, index};
+  return chunk;
+}
+
+void RowReader::expect(int64_t row) const {
+  int64_t block = row / rows_.rowsPerBlock_, index = row % rows_.rowsPerBlock_;
+  const std::byte* chunk = chunkOf(block);
+  if (chunk == nullptr) return;
+  auto fetch = [&](const RowStore::Column& column) {
+    const std::byte* from = chunk + column.offset + static_cast<size_t>(index) * column.bytes;
+    for (size_t i = 0; i < std::min(column.bytes, kFetched); i += kCacheLine) __builtin_prefetch(from + i);
+  };
+  for (const RowStore::Column& column : rows_.features_) fetch(column);
+  for (const RowStore::Column& column : rows_.targets_) fetch(column);
+  fetch(rows_.rowId_);
+  fetch(rows_.weight_);
 }
 
 // The row's bytes at their own places in an image of the chunk, of which nothing else is right.

@@ -28,12 +28,15 @@ class RowReader {
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(rows_.chunksMutex_); }
   // Valid till the next one is asked for.
   StoredRow row(int64_t row);
+  // This row will be asked for soon: what is in memory of it comes into the cache meanwhile.
+  void expect(int64_t row) const;
 
   double takeReadSeconds();                                 // spent reading from disk since the last call
   int64_t numSingleRows() const { return numSingleRows_; }  // that were read one by one
 
  private:
   struct Ahead;
+  const std::byte* chunkOf(int64_t block) const;  // nullptr: on disk, and not read ahead
   const std::byte* readRow(int64_t block, int64_t index);
 
   const RowStore& rows_;

@@ -96,6 +96,18 @@ def test_same_param_twice_is_refused(spark):
         NeuralNetClassifier(batchSize=1, batch_size=2)
 
 
+def test_none_is_a_param_that_is_not_set(spark, blobs):
+    unset = {param.name: None for param in NeuralNetClassifier().params if param.name not in ("network", "verbose")}
+    estimator = NeuralNetClassifier(network=small_network(), verbose=0, **unset)
+    assert not any(estimator.isSet(name) for name in unset)
+    assert estimator.getEpochs() == 1
+    assert len(estimator.fit(blobs).summary.history) == 1
+    estimator.setEpochs(3).setWeightCol("held").setParams(epochs=None, weight_col=None)
+    assert (estimator.getEpochs(), estimator.isSet("weightCol")) == (1, False)
+    with pytest.raises(bloomery.UserError, match="No network"):
+        NeuralNetClassifier(network=None, verbose=0).fit(blobs)
+
+
 def test_positional_arguments_are_refused(spark):
     with pytest.raises(TypeError):
         NeuralNetClassifier(small_network())

@@ -118,7 +118,7 @@ class Settable(Params):
     """Params that can be set by their names, in camelCase or snake_case."""
 
     def setParams(self, **params: Any) -> Self:
-        """Sets any params, by the names that the constructor takes."""
+        """Sets any params, by the names that the constructor takes; None takes back what a param was set to."""
         named: dict[str, Any] = {}
         for name, value in params.items():
             param = camel_case(name)
@@ -127,7 +127,10 @@ class Settable(Params):
             if param in named:
                 raise TypeError(f"{type(self).__name__} has a param twice: {param}")
             named[param] = value
-        self._set(**named)
+        self._set(**{param: value for param, value in named.items() if value is not None})
+        for param, value in named.items():
+            if value is None and self.isSet(param):
+                self.clear(self.getParam(param))
         return self
 
 

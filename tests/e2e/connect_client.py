@@ -27,7 +27,8 @@ from bloomery import (
 from bloomery import layers as L
 
 VALUES = {
-    "toInt": 3,
+    "whole_number": 3,
+    "large_whole_number": 3,
     "toFloat": 0.5,
     "toBoolean": True,
     "toString": "text",

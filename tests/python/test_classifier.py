@@ -69,7 +69,7 @@ def test_every_param_has_keyword_setter_and_getter(spark, kind):
         del special["metrics"]
     if kind is NeuralNetRegressor:
         special["labelCols"] = ["a", "b"]
-    kinds = {"toInt": int, "toFloat": float, "toBoolean": bool, "toString": str}
+    kinds = {"whole_number": int, "large_whole_number": int, "toFloat": float, "toBoolean": bool, "toString": str}
     for param in kind().params:
         value = special.get(param.name) or values[kinds.get(param.typeConverter.__name__, str)]
         capital = param.name[0].upper() + param.name[1:]
@@ -106,6 +106,13 @@ def test_none_is_a_param_that_is_not_set(spark, blobs):
     assert (estimator.getEpochs(), estimator.isSet("weightCol")) == (1, False)
     with pytest.raises(bloomery.UserError, match="No network"):
         NeuralNetClassifier(network=None, verbose=0).fit(blobs)
+
+
+@pytest.mark.parametrize(("param", "limit"), [("batchSize", 2**31), ("seed", 2**63), ("dataMemory", 2**63)])
+def test_numbers_that_the_jvm_cannot_keep_are_refused(spark, param, limit):
+    assert classifier(**{param: limit - 1}).getOrDefault(param) == limit - 1
+    with pytest.raises(TypeError, match=f"Too large: {limit}, give a whole number from -{limit} to {limit - 1}"):
+        classifier(**{param: limit})
 
 
 def test_positional_arguments_are_refused(spark):

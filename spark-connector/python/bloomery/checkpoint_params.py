@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from bloomery.params import Settable
+from bloomery.params import Settable, large_whole_number, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,16 +27,14 @@ class CheckpointParams(Settable):
         _owner,
         "checkpointInterval",
         "epochs between two checkpoints, or -1 for none at the ends of epochs",
-        TypeConverters.toInt,
+        whole_number,
     )
-    checkpointSteps: Param[int] = Param(
-        _owner, "checkpointSteps", "steps between two checkpoints", TypeConverters.toInt
-    )
+    checkpointSteps: Param[int] = Param(_owner, "checkpointSteps", "steps between two checkpoints", large_whole_number)
     checkpointMinutes: Param[float] = Param(
         _owner, "checkpointMinutes", "minutes between two checkpoints", TypeConverters.toFloat
     )
     keepCheckpoints: Param[int] = Param(
-        _owner, "keepCheckpoints", "how many checkpoints stay, the newest", TypeConverters.toInt
+        _owner, "keepCheckpoints", "how many checkpoints stay, the newest", whole_number
     )
     resume: Param[str] = Param(
         _owner,
@@ -49,7 +47,7 @@ class CheckpointParams(Settable):
         _owner,
         "maxRestarts",
         "how often the training is submitted again when workers were lost in all attempts that Spark makes",
-        TypeConverters.toInt,
+        whole_number,
     )
 
     def __init__(self) -> None:

@@ -20,6 +20,23 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+def whole_number(value: Any) -> int:
+    """A number that the JVM keeps in 32 bits."""
+    return _whole(value, 31)
+
+
+def large_whole_number(value: Any) -> int:
+    """A number that the JVM keeps in 64 bits."""
+    return _whole(value, 63)
+
+
+def _whole(value: Any, bits: int) -> int:
+    number = TypeConverters.toInt(value)
+    if not -(2**bits) <= number < 2**bits:
+        raise TypeError(f"Too large: {number}, give a whole number from {-(2**bits)} to {2**bits - 1}")
+    return number
+
+
 def network_json(value: Any) -> str:
     """A network as the param holds it: its JSON."""
     if isinstance(value, Network):

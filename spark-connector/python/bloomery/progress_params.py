@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from bloomery.params import Settable
+from bloomery.params import Settable, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,7 +21,7 @@ class ProgressParams(Settable):
         _owner,
         "verbose",
         "0 is quiet, 1 shows progress on the driver's stderr, and in a notebook as a bar",
-        TypeConverters.toInt,
+        whole_number,
     )
     tensorboardDir: Param[str] = Param(
         _owner,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from bloomery.params import Settable
+from bloomery.params import Settable, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,7 +21,7 @@ class StoppingParams(Settable):
         _owner,
         "earlyStoppingPatience",
         "epochs without a better value of monitor after which training stops",
-        TypeConverters.toInt,
+        whole_number,
     )
     earlyStoppingMinDelta: Param[float] = Param(
         _owner,

@@ -10,7 +10,7 @@ from pyspark.ml.param.shared import HasValidationIndicatorCol
 from bloomery.checkpoint_params import CheckpointParams
 from bloomery.network import Network
 from bloomery.optimizers import Optimizer
-from bloomery.params import network_json, optimizer_text
+from bloomery.params import large_whole_number, network_json, optimizer_text, whole_number
 from bloomery.progress_params import ProgressParams
 from bloomery.stopping_params import StoppingParams
 
@@ -58,7 +58,7 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         _owner,
         "backwardPassesPerStep",
         "batches per worker whose gradients are added up for one step",
-        TypeConverters.toInt,
+        whole_number,
     )
     gradientCompression: Param[str] = Param(
         _owner,
@@ -70,23 +70,23 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         _owner,
         "localSteps",
         "steps that each worker trains on its own before the workers average their parameters; 1 adds up gradients",
-        TypeConverters.toInt,
+        whole_number,
     )
     batchSize: Param[int] = Param(
-        _owner, "batchSize", "rows per step and worker; set this or globalBatchSize", TypeConverters.toInt
+        _owner, "batchSize", "rows per step and worker; set this or globalBatchSize", whole_number
     )
     globalBatchSize: Param[int] = Param(
-        _owner, "globalBatchSize", "rows per step over all workers; set this or batchSize", TypeConverters.toInt
+        _owner, "globalBatchSize", "rows per step over all workers; set this or batchSize", whole_number
     )
-    epochs: Param[int] = Param(_owner, "epochs", "how often every row is seen", TypeConverters.toInt)
+    epochs: Param[int] = Param(_owner, "epochs", "how often every row is seen", whole_number)
     stepsPerEpoch: Param[int] = Param(
         _owner,
         "stepsPerEpoch",
         "steps of an epoch, so that a schedule that counts epochs does not wait for all rows",
-        TypeConverters.toInt,
+        whole_number,
     )
     seed: Param[int] = Param(
-        _owner, "seed", "of initial weights, order of rows and dropout: same seed, same bits", TypeConverters.toInt
+        _owner, "seed", "of initial weights, order of rows and dropout: same seed, same bits", large_whole_number
     )
     shuffle: Param[bool] = Param(
         _owner, "shuffle", "whether each epoch sees the rows in a new order", TypeConverters.toBoolean
@@ -95,22 +95,22 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         _owner,
         "shuffleBuffer",
         "rows per worker that the first epoch draws from while the others still come",
-        TypeConverters.toInt,
+        whole_number,
     )
     dataMemory: Param[int] = Param(
         _owner,
         "dataMemory",
         "bytes of rows that a worker keeps in memory; the others go to Spark's local directories",
-        TypeConverters.toInt,
+        large_whole_number,
     )
     numWorkers: Param[int] = Param(
-        _owner, "numWorkers", "tasks that train together, each on its share of the partitions", TypeConverters.toInt
+        _owner, "numWorkers", "tasks that train together, each on its share of the partitions", whole_number
     )
     workerCpus: Param[int] = Param(
         _owner,
         "workerCpus",
         "cores, and so threads, of each worker while it trains; without it spark.task.cpus",
-        TypeConverters.toInt,
+        whole_number,
     )
     forceRepartition: Param[bool] = Param(
         _owner,

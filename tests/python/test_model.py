@@ -3,7 +3,7 @@
 import numpy
 import pytest
 import safetensors.numpy
-from conftest import live_resources, small_network
+from conftest import classifier, live_resources, small_network
 from pyspark.errors import SparkRuntimeException
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.functions import col, when
@@ -138,3 +138,15 @@ def test_summary_plots_loss_and_metrics(spark, model, tmp_path):
     assert [axes.get_title() for axes in figure.axes] == ["loss", "accuracy"]
     assert [len(axes.lines) for axes in figure.axes] == [2, 2]
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_plot_of_one_epoch_counts_whole_epochs(spark, blobs):
+    (axes, _) = classifier(epochs=1).fit(blobs).summary.plot().axes
+    assert [tick for tick in axes.get_xticks() if 0.5 < tick < 1.5] == [1]
+
+
+def test_plot_of_a_model_that_was_not_trained_is_refused(spark, model, tmp_path):
+    model.save(str(tmp_path / "model"))
+    weights = (tmp_path / "model" / "weights.safetensors").read_bytes()
+    with pytest.raises(bloomery.UserError, match="No epochs to plot"):
+        NeuralNetClassificationModel.of(model.network, weights).summary.plot()

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bloomery import jvm
+from bloomery.errors import UserError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,6 +79,8 @@ class TrainingSummary:
             from matplotlib.ticker import MaxNLocator
         except ImportError as error:
             raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
+        if not self.history:
+            raise UserError("No epochs to plot: this model was not trained here, and has no history")
         names = ["loss", *self.history[0]["metrics"]]
         figure = Figure(figsize=(5 * len(names), 4), layout="constrained")
         for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
@@ -86,7 +89,7 @@ class TrainingSummary:
                     values = [epoch["loss"] if name == "loss" else epoch["metrics"][name] for epoch in part]
                     axes.plot(range(1, len(values) + 1), values, marker="o", label=label)
             axes.set(title=name, xlabel="epoch")
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
             axes.grid(alpha=0.3)
             axes.legend()
         if path is not None:

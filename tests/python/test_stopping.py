@@ -34,8 +34,9 @@ def test_callbacks_are_told_of_every_epoch_and_may_stop(spark, blobs):
     assert len(told) == 2
     assert len(estimator.setCallbacks(None).fit(blobs).summary.history) == 2
     assert len(told) == 2
-    with pytest.raises(TypeError, match="A callback must be callable"):
-        classifier(callbacks=["print"])
+    for wrong in (["print"], 3):
+        with pytest.raises(TypeError, match="A callback must be callable"):
+            classifier(callbacks=wrong)
 
 
 def test_an_exception_of_a_callback_is_raised_as_itself(spark, blobs):
@@ -59,6 +60,11 @@ def test_training_begins_with_another_model(spark, blobs, model, tmp_path):
     for fitted in (from_model, from_path):
         for name, values in fitted.weights().items():
             assert (values == model.weights()[name]).all(), name
+
+
+def test_an_estimator_that_holds_a_model_is_not_saved(spark, model, tmp_path):
+    with pytest.raises(bloomery.UserError, match="save it, and set initialModel to its path"):
+        classifier(initialModel=model).save(str(tmp_path / "estimator"))
 
 
 def test_session_defaults(spark, blobs):

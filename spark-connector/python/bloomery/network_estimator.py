@@ -85,10 +85,13 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
 
     def setCallbacks(self, value: Iterable[Callback] | Callback | None) -> Self:
         """Functions that are told of every epoch; one that returns a true value ends the training."""
-        self._callbacks = [] if value is None else [value] if callable(value) else list(value)
-        for function in self._callbacks:
+        several = isinstance(value, Iterable) and not callable(value)
+        given: Any = [] if value is None else value if several else [value]
+        functions = list(given)
+        for function in functions:
             if not callable(function):
                 raise TypeError(f"A callback must be callable: {function!r}")
+        self._callbacks = functions
         if self._callbacks and jvm.is_remote():
             raise jvm.out_of_reach(
                 "callbacks, which the server would have to call here",

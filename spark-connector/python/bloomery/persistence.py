@@ -46,7 +46,8 @@ class Writable(JavaMLWritable):
             from bloomery.connect import RemoteWriter
 
             return RemoteWriter(self)
-        return Writer(self)
+        with translated():
+            return Writer(self)
 
 
 class Readable(JavaMLReadable[T]):

@@ -25,6 +25,8 @@ def test_layer_writes_only_what_was_given():
             {"kind": "Input", "shape": [28, 28, 1], "dtype": "uint8", "scale": 0.5},
         ),
         (L.Input(shape=(50,)), {"kind": "Input", "shape": [50]}),
+        (L.Input((28, 28)), {"kind": "Input", "shape": [28, 28]}),
+        (L.Input(numpy.int64(50)), {"kind": "Input", "shape": [50]}),
         (
             L.Conv2D(8, (3, 5), strides=2, padding="same", activation="relu", use_bias=False, name="first"),
             {
@@ -77,6 +79,7 @@ def test_layer_writes_only_what_was_given():
 )
 def test_option_names(layer, written):
     assert layer.to_dict() == written
+    assert json.loads(json.dumps(layer.to_dict())) == json.loads(json.dumps(written))
 
 
 @pytest.mark.parametrize(
@@ -138,3 +141,8 @@ def test_repr_shows_what_was_given():
 def test_json_survives_a_round_trip(network):
     assert Network.from_json(network.to_json()) == network
     assert json.loads(network.to_json()).get("name", "") in ("mnist-cnn", "captioning", "")
+
+
+def test_a_class_is_not_a_layer():
+    with pytest.raises(TypeError, match=r"give Flatten\(...\), instead of Flatten"):
+        Sequential(L.Input(4), L.Flatten, L.Dense(1))

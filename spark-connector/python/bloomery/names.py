@@ -33,7 +33,9 @@ def unknown_keyword(function: str, name: str, known: Iterable[str]) -> TypeError
 
 
 def user_code(value: Any) -> TypeError:
-    """The exception for a function or a class of the user's where a part of a network is wanted."""
+    """The exception for a function or a class of the user's where a part of a network is wanted, or a class of ours."""
+    if isinstance(value, type) and value.__module__.startswith(f"{__package__}."):
+        return TypeError(f"A class, not one of its kind: give {value.__name__}(...), instead of {value.__name__}")
     return TypeError(
         "Losses, metrics, layers, activations and optimizers in user code are not offered in this version:"
         f" choose one that Bloomery has, instead of {value!r}"

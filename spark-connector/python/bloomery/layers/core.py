@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from bloomery.layers.layer import Layer, RegularizerOption, Tensor
 
 
 @dataclass(eq=False, repr=False, init=False)
 class Input(Layer, Tensor):
-    """The shape of one row, without the batch: `Input(28, 28, 1)`, or with Keras's keyword `Input(shape=(28, 28, 1))`.
+    """The shape of one row, without the batch: `Input(28, 28, 1)`, or as Keras has it, `Input(shape=(28, 28, 1))`.
 
     `dtype` says what a binary column holds; `scale` multiplies every value when a batch is assembled.
     """
@@ -21,7 +22,7 @@ class Input(Layer, Tensor):
 
     def __init__(
         self,
-        *extents: int,
+        *extents: int | Sequence[int],
         shape: Sequence[int] | None = None,
         dtype: str | None = None,
         scale: float | None = None,
@@ -31,7 +32,9 @@ class Input(Layer, Tensor):
             raise TypeError(f"Input has its shape twice: extents {extents}, shape {shape}")
         Layer.__init__(self, name=name)
         Tensor.__init__(self, self, ())
-        self.shape = list(extents if shape is None else shape)
+        one = extents[0] if len(extents) == 1 else None
+        given: Any = shape if shape is not None else one if isinstance(one, list | tuple) else extents
+        self.shape = list(given)
         self.dtype = dtype
         self.scale = scale
 

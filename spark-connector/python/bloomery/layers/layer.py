@@ -62,4 +62,6 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if callable(value):
         raise user_code(value)
-    return value.tolist() if hasattr(value, "tolist") else value  # an array of NumPy
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(each) for each in value)
+    return value.tolist() if hasattr(value, "tolist") else value  # an array or a number of NumPy

@@ -47,6 +47,17 @@ class ProgressLineTest extends AnyFunSuite {
       "  validation accuracy 0.9700  2400 samples/s  25.0 s\n"))
   }
 
+  test("on a terminal the last line of an epoch begins where the line does, and none is left when the fit ends") {
+    val text = shown(live = true) { (line, _) =>
+      line.report(0, progress(1, 300))
+      line.report(0, progress(1, 313, firstEpoch))
+      line.end(None)
+    }
+    val lines = text.split("\n").toSeq
+    assert(lines.head.split("\r").last.startsWith("epoch 1/2  loss 0.2000"))
+    assert(lines.length == 2 && lines.last.endsWith(" \r"))
+  }
+
   test("without a terminal a line comes every few seconds, and nothing is overwritten") {
     val text = shown(live = false) { (line, at) =>
       (0 to 20).foreach { second =>

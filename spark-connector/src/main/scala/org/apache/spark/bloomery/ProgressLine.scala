@@ -31,6 +31,9 @@ private[bloomery] final class ProgressLine(
   /** A sentence of its own line. */
   override def say(text: String): Unit = printLine(text)
 
+  /** What comes next begins a line of its own. */
+  override def end(failure: Option[Throwable]): Unit = erase()
+
   private def show(progress: Progress): Unit = {
     progress.finishedEpochs
       .map(EpochRecord.fromJson)
@@ -52,10 +55,19 @@ private[bloomery] final class ProgressLine(
   }
 
   private def printLine(text: String): Unit = {
-    if (width > 0) overwrite("") else clear()
-    out.println((if (width > 0) "\r" else "") + text)
-    width = 0
+    erase()
+    out.println(text)
     lastPrinted = now()
+  }
+
+  /** Leaves an empty line, at its beginning. */
+  private def erase(): Unit = {
+    clear()
+    if (width > 0) {
+      out.print("\r" + " " * width + "\r")
+      out.flush()
+      width = 0
+    }
   }
 }
 

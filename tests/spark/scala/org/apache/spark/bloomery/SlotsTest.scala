@@ -48,6 +48,9 @@ class SlotsTest extends AnyFunSuite with SparkSuite {
       "More workers than task slots this configuration can ever give; lower numWorkers or raise" +
       " n in local[n]: numWorkers 3, slots 2, master local[2]")
     Slots.check(conf("spark.master" -> "local[2]"), 2)
+    val wide = intercept[UserError](Slots.check(conf("spark.master" -> "local[2]", "spark.task.cpus" -> "2"), 2))
+    assert(wide.getMessage.endsWith("lower numWorkers or spark.task.cpus or raise n in local[n]: numWorkers 2," +
+      " spark.task.cpus 2, slots 1, master local[2]"))
   }
 
   test("slots that do not come are waited for, and then named") {

@@ -25,7 +25,10 @@ private[bloomery] object Slots {
           " spark.dynamicAllocation.enabled=false")
     }
     limit(conf, workerCpus).filter(numWorkers > _).foreach { slots =>
-      val (less, cpus) = workerCpus.fold(("", ""))(cpus => (" or workerCpus", s", workerCpus $cpus"))
+      val (less, cpus) = workerCpus
+        .map(cpus => ("workerCpus", cpus))
+        .orElse(Some("spark.task.cpus" -> taskCpus(conf)).filter(_._2 > 1))
+        .fold(("", "")) { case (setting, cpus) => (s" or $setting", s", $setting $cpus") }
       throw new UserError(
         s"More workers than task slots this configuration can ever give; lower numWorkers$less or raise" +
           s" ${whatToRaise(conf)}: numWorkers $numWorkers$cpus, slots $slots, master ${master(conf)}")
@@ -36,7 +39,7 @@ private[bloomery] object Slots {
 
   /** The most tasks that can ever run at once, where the configuration says so. */
   def limit(conf: SparkConf, workerCpus: Option[Int] = None): Option[Int] = {
-    val cpus = workerCpus.getOrElse(conf.getInt("spark.task.cpus", 1))
+    val cpus = workerCpus.getOrElse(taskCpus(conf))
     def slots(cores: Int): Int = cores / cpus
     master(conf) match {
       case Local("*") => Some(slots(Runtime.getRuntime.availableProcessors()))
@@ -80,6 +83,8 @@ private[bloomery] object Slots {
     }
     wait(said = false)
   }
+
+  private def taskCpus(conf: SparkConf): Int = conf.getInt("spark.task.cpus", 1)
 
   private def master(conf: SparkConf): String = conf.get("spark.master", "local[*]")
 

@@ -50,6 +50,12 @@ class RegressorTest extends AnyFunSuite with EngineSuite {
     assertNothingIsAlive()
   }
 
+  test("one number for several values is refused before any job") {
+    val (error, counts) = failing[UserError](regressor(2).setLabelCol("total").fit(data))
+    assert(error.getMessage.startsWith("labelCol has one number, and the network gives 2 values; name as many columns"))
+    assert(counts.jobs == 0)
+  }
+
   test("several targets from several columns, from an array and from a vector give the same weights") {
     val fromColumns = regressor(2).setLabelCols(Array("total", "gap")).fit(data)
     val fromArray = regressor(2).setLabelCol("both").fit(data)

@@ -118,6 +118,15 @@ class PersistenceTest extends AnyFunSuite with EngineSuite {
     assert(refusal(NeuralNetRegressor.load(none)) == s"No such folder of a saved estimator: $none")
   }
 
+  test("a model that cannot be saved is one sentence, before any job") {
+    val path = Files.createFile(temporary("save").resolve("file")).resolve("model")
+    val trained = model
+    val (error, counts) = failing[UserError](trained.save(path.toString))
+    assert(error.getMessage.startsWith(s"The model cannot be saved here: $path, "))
+    assert(error.getMessage.endsWith("; choose another folder"))
+    assert(counts.jobs == 0)
+  }
+
   test("a file of ONNX that cannot be written is one sentence") {
     val path = Files.createFile(temporary("export").resolve("file")).resolve("model.onnx")
     val error = intercept[UserError](model.exportOnnx(path.toString))

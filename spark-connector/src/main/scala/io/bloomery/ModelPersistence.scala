@@ -16,8 +16,10 @@ private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends Served
   }
 
   override protected def saveImpl(path: String): Unit = {
+    val folder = new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession))
+    folder.make()
     ModelMetadata.save(model, path, sparkSession)
-    new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession)).write(
+    folder.write(
       Seq(
         ModelFolder.Network -> model.network.toJson.getBytes("UTF-8"),
         ModelFolder.Weights -> model.weights,

@@ -29,5 +29,5 @@ def test_epochs_are_where_keras_would_put_them(blobs, tmp_path):
 
 def test_a_folder_that_cannot_be_written_to_is_refused_before_any_job(blobs, tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(bloomery.UserError, match=r"tensorboardDir cannot be written to: .*file"):
+    with pytest.raises(bloomery.UserError, match=r"tensorboardDir cannot be written to: .*file.*; choose another one"):
         classifier(tensorboardDir=str(tmp_path / "file")).fit(blobs)

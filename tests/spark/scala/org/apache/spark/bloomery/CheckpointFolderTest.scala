@@ -87,6 +87,7 @@ class CheckpointFolderTest extends AnyFunSuite {
       val file = Files.createFile(path.resolve("file"))
       val error = intercept[UserError](new CheckpointFolder(s"$file/below", new Configuration()).checkWritable())
       assert(error.getMessage.startsWith(s"checkpointPath cannot be written to: $file/below, "))
+      assert(error.getMessage.endsWith("; choose another folder"))
       assert(!error.getMessage.contains("\n"))
       val unknown = intercept[UserError](new CheckpointFolder("nofs://x/y", new Configuration()).checkWritable())
       assert(unknown.getMessage.contains("nofs"))

@@ -62,7 +62,7 @@ private[bloomery] final class CheckpointFolder(path: String, configuration: Conf
       ()
     } catch {
       case NonFatal(error) =>
-        throw new UserError(s"checkpointPath cannot be written to: $path, ${reason(error)}")
+        throw new UserError(s"checkpointPath cannot be written to: $path, ${reason(error)}; choose another folder")
     }
   }
 

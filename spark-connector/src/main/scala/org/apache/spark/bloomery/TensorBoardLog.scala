@@ -24,7 +24,7 @@ private[bloomery] final class TensorBoardLog(folder: String, configuration: Conf
   try run("train")
   catch {
     case NonFatal(error) =>
-      throw new UserError(s"tensorboardDir cannot be written to: $folder, ${error.getMessage}")
+      throw new UserError(s"tensorboardDir cannot be written to: $folder, ${error.getMessage}; choose another one")
   }
 
   /** An attempt that goes on from a checkpoint tells its epochs again: each is written once. */

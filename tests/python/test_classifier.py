@@ -167,6 +167,14 @@ def test_losses_and_metrics_may_have_options(spark):
         losses.Huber(detla=1.0)
 
 
+def test_class_weights_may_be_a_list(spark, blobs):
+    by_class = classifier(epochs=1, classWeights={0: 5, 2: 0.5}).fit(blobs)
+    listed = classifier(epochs=1, classWeights=[5, 1, 0.5]).fit(blobs)
+    assert listed.summary.history[0]["loss"] == by_class.summary.history[0]["loss"]
+    with pytest.raises(bloomery.UserError, match="2"):
+        classifier(classWeights=[5, 1]).fit(blobs)
+
+
 def test_fit_with_another_loss_and_metrics(spark, blobs):
     fitted = classifier(
         loss=losses.MeanSquaredError(),

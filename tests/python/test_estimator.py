@@ -42,6 +42,11 @@ def estimator(**params):
     return NeuralNetEstimator(**{**defaults, **params})
 
 
+def test_metrics_may_be_of_all_outputs(spark, pairs):
+    last = estimator(metrics=["mae", metrics.MeanSquaredError()], epochs=1).fit(pairs).summary.history[-1]
+    assert {"species_mae", "total_mae", "species_mse", "total_mse"} <= set(last["metrics"])
+
+
 def test_params_are_json(spark):
     made = estimator(output_cols={"total": "sum"})
     assert json.loads(made.getInputCols()) == {"place": ["x", "y"]}

@@ -25,6 +25,7 @@ from bloomery.params import (
     loss_by_output_text,
     loss_text,
     metric_texts,
+    metrics_by_output_text,
 )
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ class ClassWeightParams(Settable):
         """What rows of a class weigh, as JSON."""
         return self.getOrDefault(self.classWeights)
 
-    def setClassWeights(self, value: dict[Any, Any] | str) -> Self:
-        """What rows of a class weigh, by class index; others weigh 1."""
+    def setClassWeights(self, value: dict[Any, Any] | list[float] | str) -> Self:
+        """What rows of a class weigh, by class index, others weigh 1; or a list with a weight for each class."""
         return self.setParams(classWeights=value)
 
 
@@ -194,7 +195,7 @@ class NamedOutputParams(NamedInputParams, WeightParams, ClassWeightParams):
         _owner,
         "metrics",
         'what to report beside the losses, as JSON such as {"price": ["mae"], "species": ["accuracy"]}',
-        by_name_text,
+        metrics_by_output_text,
     )
 
     def getLabelCols(self) -> str:
@@ -233,6 +234,6 @@ class NamedOutputParams(NamedInputParams, WeightParams, ClassWeightParams):
         """How much the loss of each output counts: {output: weight}."""
         return self.setParams(lossWeights=value)
 
-    def setMetrics(self, value: dict[str, list[Any]] | str) -> Self:
-        """What to report beside the losses: {output: metrics}."""
+    def setMetrics(self, value: dict[str, list[Any]] | list[Any] | str) -> Self:
+        """What to report beside the losses: {output: metrics}, or metrics of all outputs."""
         return self.setParams(metrics=value)

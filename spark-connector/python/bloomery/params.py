@@ -69,11 +69,13 @@ def metric_texts(value: Any) -> list[str]:
 
 
 def class_weights_text(value: Any) -> str:
-    """A dict of class index and weight as JSON, or a dict of them by output."""
-    return json.dumps(_weights(value)) if isinstance(value, dict) else TypeConverters.toString(value)
+    """A dict of class index and weight or a list with a weight for each class, as JSON, or a dict of them by output."""
+    return json.dumps(_weights(value)) if isinstance(value, dict | list | tuple) else TypeConverters.toString(value)
 
 
 def _weights(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_weights(each) for each in value]
     return {str(key): _weights(each) for key, each in value.items()} if isinstance(value, dict) else float(value)
 
 
@@ -96,6 +98,11 @@ def by_name_text(value: Any) -> str:
     if isinstance(value, dict):
         return json.dumps({name: _plain(each) for name, each in value.items()})
     return TypeConverters.toString(value)
+
+
+def metrics_by_output_text(value: Any) -> str:
+    """A list of metrics for all outputs, or a dict with one for each, as JSON."""
+    return json.dumps(_plain(value)) if isinstance(value, list | tuple) else by_name_text(value)
 
 
 def loss_by_output_text(value: Any) -> str:

@@ -62,7 +62,7 @@ trait ClassWeightParams extends Params {
     set(classWeights, Json.obj(value.toSeq.sorted.map { case (k, v) => k.toString -> v }: _*).toString)
 
   private[bloomery] def classWeightsJson: (String, Any) =
-    "classWeights" -> get(classWeights).map(Json.parse(_, "classWeights"))
+    "classWeights" -> get(classWeights).map(Json.parseAny(_, "classWeights"))
 }
 
 /** Params of a classifier and its model. */
@@ -184,7 +184,7 @@ trait NamedOutputParams extends NamedInputParams with NetworkParams with ClassWe
   private[bloomery] override def objective: Seq[(String, Any)] = Seq(
     "loss" -> get(loss).map(TaskJson.nameOrJson(_, "loss")),
     "lossWeights" -> get(lossWeights).map(Json.parse(_, "lossWeights")),
-    "metrics" -> get(metrics).map(Json.parse(_, "metrics")),
+    "metrics" -> get(metrics).map(Json.parseAny(_, "metrics")),
     classWeightsJson)
 
   private[bloomery] override def targets(described: => Description): Targets = {

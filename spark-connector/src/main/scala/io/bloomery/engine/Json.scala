@@ -19,15 +19,19 @@ object Json {
     }
 
   /** Parses text, which `what` names in the error. */
-  def parse(text: String, what: String): ObjectNode =
-    try
-      mapper.readTree(text) match {
-        case node: ObjectNode => node
-        case _ => throw new UserError(s"Not a JSON object: $what")
-      }
+  def parse(text: String, what: String): ObjectNode = parseAny(text, what) match {
+    case node: ObjectNode => node
+    case _ => throw new UserError(s"Not a JSON object: $what")
+  }
+
+  /** The same where a list will do, too. */
+  def parseAny(text: String, what: String): JsonNode =
+    try mapper.readTree(text)
     catch {
       case error: JsonProcessingException =>
-        throw new UserError(s"Not valid JSON: $what, ${error.getOriginalMessage}")
+        // Where an object or a list began, Jackson tells in words for its own users.
+        val why = error.getOriginalMessage.replaceAll(" \\(start marker at .*", "")
+        throw new UserError(s"Not valid JSON: $what, $why")
     }
 
   def pretty(node: JsonNode): String =

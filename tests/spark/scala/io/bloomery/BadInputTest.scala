@@ -23,7 +23,10 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
       (twoWorkers.setFeaturesCol("feature"), data, Seq("featuresCol", "did you mean features?", "id, features, label")),
       (twoWorkers.setLabelCol("Label"), data, Seq("labelCol", "did you mean label?")),
       (twoWorkers.setWeightCol("w"), data, Seq("weightCol", "not there: w, columns: id, features, label")),
-      (twoWorkers, data.withColumn("features", lit("text")), Seq("featuresCol", "column features, type STRING")),
+      (
+        twoWorkers,
+        data.withColumn("features", lit("text")),
+        Seq("""texts as {"column": "features", "vocabulary": "learn"}""", "in featuresCols", "type STRING")),
       (
         twoWorkers,
         data.withColumn("label", lit("text")),
@@ -36,7 +39,11 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
       (twoWorkers.setValidationIndicatorCol("id"), data, Seq("validationIndicatorCol", "boolean", "type BIGINT")),
       (twoWorkers.setPredictionCol("label"), data, Seq("predictionCol", "exists already", "label")),
       (new NeuralNetClassifier(), data, Seq("set the param network")),
-      (twoWorkers.setNetwork("{"), data, Seq("Not valid JSON: network")),
+      (
+        twoWorkers.setNetwork("{"),
+        data,
+        Seq("Not valid JSON: network, Unexpected end-of-input: expected close marker")),
+      (twoWorkers.setSlotTimeout(-1), data, Seq("Negative: slotTimeout -1.0, give seconds from 0")),
       (
         twoWorkers.setNetwork("""{"format":"bloomery-network","version":1,"layers":[{"kind":"Imput","shape":[4]}]}"""),
         data,

@@ -21,9 +21,17 @@ private[bloomery] object Columns {
       val wanted =
         if (column.isCategory) "texts and whole numbers, or arrays of them"
         else "a number, a boolean, a date, a timestamp, an array of them, an ML vector, binary or an image"
-      throw wrongType(column.param, wanted, column.name, field.dataType)
+      throw wrongType(column.param, wanted + categoriesInstead(column, field.dataType), column.name, field.dataType)
     }
     withoutDecimals(field)
+  }
+
+  /** How texts become features. */
+  private def categoriesInstead(column: FeatureColumn, found: DataType): String = found match {
+    case _: StringType | ArrayType(_: StringType, _) if !column.isCategory =>
+      val instead = if (column.param == "featuresCol") " in featuresCols" else ""
+      s""", or texts as {"column": "${column.name}", "vocabulary": "learn"} or with hashBuckets$instead"""
+    case _ => ""
   }
 
   /** All columns of the network's input as one: the column itself, or a struct of several. */

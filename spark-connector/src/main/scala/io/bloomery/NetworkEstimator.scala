@@ -133,6 +133,7 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     }
     checkedSchema(dataset.schema)
     if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
+    if (!($(slotTimeout) >= 0)) throw new UserError(s"Negative: slotTimeout ${$(slotTimeout)}, give seconds from 0")
     val task = TaskJson.training(this)
     val description = Engine.describe(task)
     val checkpoints = CheckpointParams.request(this)

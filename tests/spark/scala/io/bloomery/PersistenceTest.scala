@@ -4,6 +4,7 @@ import java.io.IOException
 import java.nio.file.{Files, Path}
 
 import org.apache.spark.ml.{Pipeline, PipelineModel}
+import org.apache.spark.ml.util.MLWritable
 import org.scalatest.funsuite.AnyFunSuite
 
 class PersistenceTest extends AnyFunSuite with EngineSuite {
@@ -118,13 +119,16 @@ class PersistenceTest extends AnyFunSuite with EngineSuite {
     assert(refusal(NeuralNetRegressor.load(none)) == s"No such folder of a saved estimator: $none")
   }
 
-  test("a model that cannot be saved is one sentence, before any job") {
-    val path = Files.createFile(temporary("save").resolve("file")).resolve("model")
-    val trained = model
-    val (error, counts) = failing[UserError](trained.save(path.toString))
-    assert(error.getMessage.startsWith(s"The model cannot be saved here: $path, "))
-    assert(error.getMessage.endsWith("; choose another folder"))
-    assert(counts.jobs == 0)
+  test("a model or an estimator that cannot be saved is one sentence, before any job") {
+    val below = Files.createFile(temporary("save").resolve("file")).resolve("below").toString
+    Seq[(String, MLWritable)]("model" -> model, "estimator" -> Tiny.classifier).foreach { case (what, saved) =>
+      Seq(below, "nofs://x/y").foreach { path =>
+        val (error, counts) = failing[UserError](saved.save(path))
+        assert(error.getMessage.startsWith(s"The $what cannot be saved here: $path, "))
+        assert(error.getMessage.endsWith("; choose another folder"))
+        assert(counts.jobs == 0)
+      }
+    }
   }
 
   test("a file of ONNX that cannot be written is one sentence") {

@@ -1,7 +1,7 @@
 package io.bloomery
 
 import io.bloomery.engine.Json
-import java.io.{FileNotFoundException, IOException}
+import java.io.FileNotFoundException
 import java.security.MessageDigest
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumException, FileSystem, Path}
@@ -15,15 +15,6 @@ import scala.util.Using
 private[bloomery] final class ModelFolder(path: String, hadoopConf: Configuration) {
   private val folder = new Path(path)
   private val fileSystem: FileSystem = folder.getFileSystem(hadoopConf)
-
-  /** Refuses a path at which no folder can be, before a job of Spark tries its ways. */
-  def make(): Unit = {
-    val reason =
-      try Option.unless(fileSystem.mkdirs(folder))("the folder cannot be made")
-      catch { case error: IOException => Some(error.getMessage) }
-    reason.foreach(reason =>
-      throw new UserError(s"The model cannot be saved here: $path, $reason; choose another folder"))
-  }
 
   def write(files: Seq[(String, Array[Byte])]): Unit = {
     files.foreach { case (name, bytes) => writeFile(name, bytes) }

@@ -6,7 +6,7 @@ import org.apache.spark.ml.util.{MLReadable, MLReader}
 import scala.util.control.NonFatal
 
 /** Saves a model as Spark ML metadata plus the engine's own files. */
-private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends ServedWriter {
+private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends ServedWriter("model") {
 
   /** With the option `format` one file of that format instead: a client of Spark Connect reaches options of a writer. */
   override def save(path: String): Unit = optionMap.get("format") match {
@@ -16,14 +16,21 @@ private[bloomery] final class ModelWriter(model: NetworkModel[_]) extends Served
   }
 
   override protected def saveImpl(path: String): Unit = {
-    val folder = new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession))
-    folder.make()
+    makeFolder(path)
     ModelMetadata.save(model, path, sparkSession)
-    folder.write(
+    new ModelFolder(hadoopPath(path), ModelMetadata.hadoopConf(sparkSession)).write(
       Seq(
         ModelFolder.Network -> model.network.toJson.getBytes("UTF-8"),
         ModelFolder.Weights -> model.weights,
         ModelFolder.History -> model.summary.toJson.getBytes("UTF-8")))
+  }
+}
+
+/** Saves an estimator, which is Spark ML metadata and no more. */
+private[bloomery] final class EstimatorWriter(estimator: NetworkEstimator[_]) extends ServedWriter("estimator") {
+  override protected def saveImpl(path: String): Unit = {
+    makeFolder(path)
+    ModelMetadata.save(estimator, path, sparkSession)
   }
 }
 

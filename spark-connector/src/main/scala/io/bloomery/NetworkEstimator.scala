@@ -5,7 +5,7 @@ import io.bloomery.network.Network
 import org.apache.spark.bloomery.{FitTimes, TrainJob, TrainOutcome, TrainRequest, WorkerMemory}
 import org.apache.spark.ml.bloomery.{ModelMetadata, ServedEstimator}
 import org.apache.spark.ml.param.ParamMap
-import org.apache.spark.ml.util.{DefaultParamsWritable, MLWriter}
+import org.apache.spark.ml.util.{MLWritable, MLWriter}
 import org.apache.spark.sql.{Column, DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.types.StructType
 import scala.jdk.CollectionConverters._
@@ -17,7 +17,7 @@ import scala.jdk.CollectionConverters._
 abstract class NetworkEstimator[M <: NetworkModel[M]]
     extends ServedEstimator[M]
     with TrainingParams
-    with DefaultParamsWritable {
+    with MLWritable {
   import NetworkEstimator.MaxShown
 
   private var callbacks = Seq.empty[EpochCallback]
@@ -186,7 +186,7 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     if (initial.isDefined) {
       throw new UserError("An initialModel that is not saved cannot be kept: save it, and set initialModel to its path")
     }
-    super.write
+    new EstimatorWriter(this)
   }
 
   private[bloomery] def described: Description =

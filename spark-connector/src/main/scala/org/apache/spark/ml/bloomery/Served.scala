@@ -1,5 +1,8 @@
 package org.apache.spark.ml.bloomery
 
+import io.bloomery.UserError
+import java.io.IOException
+import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.ml.{Estimator, Model}
 import org.apache.spark.ml.util.{HasTrainingSummary, MLReader, MLWriter}
 import org.apache.spark.sql.{DataFrame, Dataset}
@@ -42,7 +45,29 @@ private[bloomery] trait MaybeLocal {
   protected def hadoopPath(path: String): String = if (isLocal) s"file:$path" else path
 }
 
-abstract class ServedWriter extends MLWriter with MaybeLocal {
+/** Saves `what`, and refuses a path at which no folder can be in a sentence. */
+abstract class ServedWriter(what: String) extends MLWriter with MaybeLocal {
+  override def save(path: String): Unit = {
+    refusing(path)(fileSystem(path)) // Spark asks it before anything else
+    super.save(path)
+  }
+
+  /** Before a job of Spark tries its ways. */
+  protected def makeFolder(path: String): Unit = refusing(path) {
+    val folder = hadoopPath(path)
+    if (!fileSystem(folder).mkdirs(new Path(folder))) throw new IOException("the folder cannot be made")
+  }
+
+  private def fileSystem(path: String): FileSystem =
+    new Path(path).getFileSystem(ModelMetadata.hadoopConf(sparkSession))
+
+  private def refusing[T](path: String)(action: => T): T =
+    try action
+    catch {
+      case error @ (_: IOException | _: IllegalArgumentException) =>
+        throw new UserError(s"The $what cannot be saved here: $path, ${error.getMessage}; choose another folder")
+    }
+
   private[spark] override def saveToLocal(path: String): Unit = {
     isLocal = true
     super.saveToLocal(path)

@@ -3,6 +3,7 @@
 import inspect
 import json
 
+import numpy
 import pytest
 from conftest import classifier, live_resources, small_network
 from pyspark.errors import PythonException
@@ -113,6 +114,18 @@ def test_numbers_that_the_jvm_cannot_keep_are_refused(spark, param, limit):
     assert classifier(**{param: limit - 1}).getOrDefault(param) == limit - 1
     with pytest.raises(TypeError, match=f"Too large: {limit}, give a whole number from -{limit} to {limit - 1}"):
         classifier(**{param: limit})
+
+
+@pytest.mark.parametrize("kind", [numpy.float32, numpy.float64, numpy.int32, numpy.int64])
+def test_numbers_of_numpy_are_numbers(spark, kind):
+    estimator = classifier(learningRate=kind(2), batchSize=kind(8), early_stopping_min_delta=kind(1))
+    assert (estimator.getLearningRate(), estimator.getBatchSize()) == (2.0, 8)
+    grid = ParamGridBuilder().addGrid(estimator.learningRate, [kind(2)]).build()
+    assert grid == [{estimator.learningRate: 2.0}]
+    assert json.loads(classifier(loss=losses.Huber(kind(2))).getLoss()) == {"kind": "huber", "delta": 2}
+    assert json.loads(classifier(class_weights={1: kind(2)}).getClassWeights()) == {"1": 2.0}
+    with pytest.raises(TypeError, match=r"Could not convert 0\.5 to int"):
+        classifier(batchSize=numpy.float32(0.5))
 
 
 def test_positional_arguments_are_refused(spark):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy
 import pytest
 
 from bloomery import optimizers as O
@@ -123,6 +124,14 @@ def test_dicts_work_in_both_places():
     assert json.loads(text) == {"kind": "adam", "beta1": 0.8, "learningRate": {"kind": "cosine", "decaySteps": 9}}
     text = optimizer_text({"kind": "adam", "learning_rate": S.Constant(0.5)})
     assert json.loads(text) == {"kind": "adam", "learningRate": {"kind": "constant", "initialLearningRate": 0.5}}
+
+
+def test_numbers_of_numpy_are_numbers():
+    schedule = S.PiecewiseConstantDecay(numpy.array([10]), [numpy.float32(0.5), numpy.float64(0.25)])
+    optimizer = O.Adam(schedule, beta_1=numpy.float32(0.5))
+    written = {"kind": "piecewise", "boundaries": [10], "values": [0.5, 0.25]}
+    assert json.loads(optimizer_text(optimizer)) == {"kind": "adam", "learningRate": written, "beta1": 0.5}
+    assert json.loads(optimizer_text({"kind": "sgd", "momentum": numpy.float32(0.5)}))["momentum"] == 0.5
 
 
 def test_unknown_option_suggests_the_nearest():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from bloomery.params import Settable, large_whole_number, whole_number
+from bloomery.params import Settable, large_whole_number, number, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,9 +30,7 @@ class CheckpointParams(Settable):
         whole_number,
     )
     checkpointSteps: Param[int] = Param(_owner, "checkpointSteps", "steps between two checkpoints", large_whole_number)
-    checkpointMinutes: Param[float] = Param(
-        _owner, "checkpointMinutes", "minutes between two checkpoints", TypeConverters.toFloat
-    )
+    checkpointMinutes: Param[float] = Param(_owner, "checkpointMinutes", "minutes between two checkpoints", number)
     keepCheckpoints: Param[int] = Param(
         _owner, "keepCheckpoints", "how many checkpoints stay, the newest", whole_number
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from bloomery import jvm
 from bloomery.errors import UserError
+from bloomery.json_text import json_text
 from bloomery.layers import Input, Layer, Tensor
 from bloomery.names import snake_case, user_code
 
@@ -28,7 +29,7 @@ class Network:
 
     def to_json(self) -> str:
         """The network as JSON: what the Scala builder writes too."""
-        return json.dumps(self._json)
+        return json_text(self._json)
 
     def describe(self) -> dict[str, Any]:
         """What the engine says of the network: shapes, parameters, FLOPs and memory; a UserError when it is wrong."""

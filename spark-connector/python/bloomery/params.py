@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
@@ -10,6 +9,7 @@ from pyspark.ml.param.shared import HasFeaturesCol
 from pyspark.ml.wrapper import JavaParams
 from pyspark.sql.utils import is_remote
 
+from bloomery.json_text import json_text, plain_number
 from bloomery.losses import Loss
 from bloomery.metrics import Metric
 from bloomery.names import camel_case, unknown_keyword, user_code
@@ -18,6 +18,11 @@ from bloomery.optimizers import Optimizer, optimizer_dict
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+def number(value: Any) -> float:
+    """A number, of NumPy too."""
+    return TypeConverters.toFloat(plain_number(value))
 
 
 def whole_number(value: Any) -> int:
@@ -31,7 +36,7 @@ def large_whole_number(value: Any) -> int:
 
 
 def _whole(value: Any, bits: int) -> int:
-    number = TypeConverters.toInt(value)
+    number = TypeConverters.toInt(plain_number(value))
     if not -(2**bits) <= number < 2**bits:
         raise TypeError(f"Too large: {number}, give a whole number from {-(2**bits)} to {2**bits - 1}")
     return number
@@ -51,9 +56,9 @@ def network_json(value: Any) -> str:
 def optimizer_text(value: Any) -> str:
     """A name, or an optimizer or a dict such as {"kind": "adam", "learning_rate": 0.01} as JSON."""
     if isinstance(value, Optimizer):
-        return json.dumps(value.to_dict())
+        return json_text(value.to_dict())
     if isinstance(value, dict):
-        return json.dumps(optimizer_dict(value))
+        return json_text(optimizer_dict(value))
     _refuse_user_code(value)
     return TypeConverters.toString(value)
 
@@ -70,7 +75,7 @@ def metric_texts(value: Any) -> list[str]:
 
 def class_weights_text(value: Any) -> str:
     """A dict of class index and weight or a list with a weight for each class, as JSON, or a dict of them by output."""
-    return json.dumps(_weights(value)) if isinstance(value, dict | list | tuple) else TypeConverters.toString(value)
+    return json_text(_weights(value)) if isinstance(value, dict | list | tuple) else TypeConverters.toString(value)
 
 
 def _weights(value: Any) -> Any:
@@ -86,9 +91,9 @@ def column_texts(value: Any) -> list[str]:
 
 def _options_text(value: Any, kind: type[Loss | Metric] | None = None) -> str:
     if kind is not None and isinstance(value, kind):
-        return json.dumps(value.to_dict())
+        return json_text(value.to_dict())
     if isinstance(value, dict):
-        return json.dumps({camel_case(key): option for key, option in value.items()})
+        return json_text({camel_case(key): option for key, option in value.items()})
     _refuse_user_code(value)
     return TypeConverters.toString(value)
 
@@ -96,13 +101,13 @@ def _options_text(value: Any, kind: type[Loss | Metric] | None = None) -> str:
 def by_name_text(value: Any) -> str:
     """A dict by the names of inputs or outputs as JSON; it may hold losses, metrics, dicts or lists of them."""
     if isinstance(value, dict):
-        return json.dumps({name: _plain(each) for name, each in value.items()})
+        return json_text({name: _plain(each) for name, each in value.items()})
     return TypeConverters.toString(value)
 
 
 def metrics_by_output_text(value: Any) -> str:
     """A list of metrics for all outputs, or a dict with one for each, as JSON."""
-    return json.dumps(_plain(value)) if isinstance(value, list | tuple) else by_name_text(value)
+    return json_text(_plain(value)) if isinstance(value, list | tuple) else by_name_text(value)
 
 
 def loss_by_output_text(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from bloomery.params import Settable, whole_number
+from bloomery.params import Settable, number, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,7 +27,7 @@ class StoppingParams(Settable):
         _owner,
         "earlyStoppingMinDelta",
         "by how much monitor has to be better than the best before to count as better",
-        TypeConverters.toFloat,
+        number,
     )
     monitor: Param[str] = Param(
         _owner,

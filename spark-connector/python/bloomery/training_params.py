@@ -10,7 +10,7 @@ from pyspark.ml.param.shared import HasValidationIndicatorCol
 from bloomery.checkpoint_params import CheckpointParams
 from bloomery.network import Network
 from bloomery.optimizers import Optimizer
-from bloomery.params import large_whole_number, network_json, optimizer_text, whole_number
+from bloomery.params import large_whole_number, network_json, number, optimizer_text, whole_number
 from bloomery.progress_params import ProgressParams
 from bloomery.stopping_params import StoppingParams
 
@@ -30,7 +30,7 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         _owner,
         "validationFraction",
         "the share of the rows that are not trained on but evaluated after each epoch",
-        TypeConverters.toFloat,
+        number,
     )
     optimizer: Param[str] = Param(
         _owner,
@@ -39,20 +39,18 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         optimizer_text,
     )
     learningRate: Param[float] = Param(
-        _owner, "learningRate", "the optimizer's learning rate, never scaled by itself", TypeConverters.toFloat
+        _owner, "learningRate", "the optimizer's learning rate, never scaled by itself", number
     )
-    momentum: Param[float] = Param(_owner, "momentum", "the momentum of sgd", TypeConverters.toFloat)
+    momentum: Param[float] = Param(_owner, "momentum", "the momentum of sgd", number)
     clipNorm: Param[float] = Param(
-        _owner, "clipNorm", "the norm of all gradients together that is not exceeded", TypeConverters.toFloat
+        _owner, "clipNorm", "the norm of all gradients together that is not exceeded", number
     )
-    clipValue: Param[float] = Param(
-        _owner, "clipValue", "the size of each gradient that is not exceeded", TypeConverters.toFloat
-    )
+    clipValue: Param[float] = Param(_owner, "clipValue", "the size of each gradient that is not exceeded", number)
     emaMomentum: Param[float] = Param(
         _owner,
         "emaMomentum",
         "how much a running average of the weights keeps in each step; it is evaluated and returned",
-        TypeConverters.toFloat,
+        number,
     )
     backwardPassesPerStep: Param[int] = Param(
         _owner,
@@ -119,13 +117,13 @@ class TrainingParams(HasValidationIndicatorCol, CheckpointParams, StoppingParams
         TypeConverters.toBoolean,
     )
     connectTimeout: Param[float] = Param(
-        _owner, "connectTimeout", "seconds that workers wait for each other to start", TypeConverters.toFloat
+        _owner, "connectTimeout", "seconds that workers wait for each other to start", number
     )
     stepTimeout: Param[float] = Param(
-        _owner, "stepTimeout", "seconds after which a silent worker counts as lost", TypeConverters.toFloat
+        _owner, "stepTimeout", "seconds after which a silent worker counts as lost", number
     )
     slotTimeout: Param[float] = Param(
-        _owner, "slotTimeout", "seconds to wait until numWorkers task slots are there", TypeConverters.toFloat
+        _owner, "slotTimeout", "seconds to wait until numWorkers task slots are there", number
     )
     initialModel: Param[str] = Param(
         _owner,

@@ -55,6 +55,15 @@ class SessionDefaultsTest extends AnyFunSuite with EngineSuite {
     }
   }
 
+  test("how workers meet may be the session's choice") {
+    val (error, _) =
+      failing[UserError](withSettings("network.interface" -> "no-such0")(estimator.setNumWorkers(2).fit(data)))
+    assert(error.getMessage.startsWith("No such interface on this executor: 'no-such0'"))
+    val (unread, counts) = failing[UserError](withSettings("network.encrypt" -> "perhaps")(estimator.fit(data)))
+    assert(unread.getMessage == "Neither true nor false: 'perhaps', set as spark.bloomery.network.encrypt")
+    assert(counts.jobs == 0)
+  }
+
   test("what another estimator has, and what is no param, is left alone") {
     withSettings("lossWeights" -> "{}", "input.path" -> "rows") {
       assert(estimator.fit(data).summary.history.length == 2)

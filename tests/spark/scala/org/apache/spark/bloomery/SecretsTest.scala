@@ -99,6 +99,11 @@ class SecretsTest extends AnyFunSuite with EngineSuite {
     Files.delete(file)
   }
 
+  private def setEncrypt(value: String): Unit = {
+    spark.sparkContext.conf.set(WorkerNetwork.EncryptKey, value)
+    spark.conf.set(WorkerNetwork.EncryptKey, value)
+  }
+
   test("and none in broadcasts, event log, conf or files of a fit that encrypts") {
     val data = Tiny.data(spark)
     val classifier = Tiny.classifier.setNumWorkers(2).setEpochs(10)
@@ -124,12 +129,20 @@ class SecretsTest extends AnyFunSuite with EngineSuite {
     assert(model.summary.events.map(_.text).exists(_.contains("keys travel from the driver in plain text")))
 
     // The same bits as in plain text.
-    spark.sparkContext.conf.set(WorkerNetwork.EncryptKey, "false")
+    setEncrypt("false")
     val plain =
       try classifier.fit(data)
-      finally { spark.sparkContext.conf.set(WorkerNetwork.EncryptKey, "true"); () }
+      finally setEncrypt("true")
     assert(plain.weights.toSeq == model.weights.toSeq)
     assert(!plain.summary.events.exists(_.text.contains("keys travel")))
+
+    // A session may ask for it where the conf does not, and not take back what the conf asks for.
+    spark.sparkContext.conf.set(WorkerNetwork.EncryptKey, "false")
+    assert(WorkerNetwork.encrypts(WorkerNetwork.conf(spark)))
+    setEncrypt("true")
+    spark.conf.set(WorkerNetwork.EncryptKey, "false")
+    assert(WorkerNetwork.encrypts(WorkerNetwork.conf(spark)))
+    setEncrypt("true")
     assertNothingIsAlive()
   }
 }

@@ -2,7 +2,7 @@ package org.apache.spark.bloomery
 
 import org.apache.hadoop.conf.Configuration
 
-import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
 
 import io.bloomery.BloomeryException
 import io.bloomery.engine.{Engine, Progress}
@@ -16,6 +16,7 @@ private[bloomery] final class DriverTraining(
     input: Input,
     views: FitViews,
     context: SparkContext,
+    network: SparkConf,
     configuration: Configuration)
     extends AutoCloseable {
   val events = new FitEvents(views.say)
@@ -25,12 +26,12 @@ private[bloomery] final class DriverTraining(
   val board =
     new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, request.stepTimeout)
 
-  private val encrypt = WorkerNetwork.encrypts(context.conf)
+  private val encrypt = WorkerNetwork.encrypts(network)
   private val task = KnownRows.addTo(request.task, input)
   private lazy val initialWeights =
     Option.when(request.initialWeights.nonEmpty)(context.broadcast(request.initialWeights))
 
-  if (request.numWorkers > 1) WorkerNetwork.warnings(context.conf).foreach(events.add)
+  if (request.numWorkers > 1) WorkerNetwork.warnings(network).foreach(events.add)
 
   /** Where the workers of one job meet and report. */
   def newChannel(): ControlChannel =
@@ -61,7 +62,8 @@ private[bloomery] final class DriverTraining(
       initialWeights,
       request.networkBytes,
       request.dataMemory,
-      WorkerCpus.of(context.conf, request.workerCpus))
+      WorkerCpus.of(context.conf, request.workerCpus),
+      WorkerNetwork.interface(network))
 
   /** Spark gave up an executor. */
   def lost(executor: String, reason: String): Unit = events.add(board.lostExecutor(executor, reason))

@@ -85,7 +85,7 @@ object TrainJob extends Logging {
       workerCpus: Option[Int] = None): Unit = {
     SessionJars.check(session)
     Slots.check(session.sparkContext.conf, numWorkers, workerCpus)
-    WorkerNetwork.encrypts(session.sparkContext.conf)
+    WorkerNetwork.encrypts(WorkerNetwork.conf(session))
     LocalFolders.checkDriver(SparkEnv.get)
     checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
     traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
@@ -114,11 +114,12 @@ object TrainJob extends Logging {
       val input = Input.of(classicData, alike.numWorkers)
       logInfo(s"Rows come by way of ${input.text}")
       val profile = WorkerCpus.of(context.conf, alike.workerCpus).profile
+      val network = WorkerNetwork.conf(session)
       val workers = workersOf(input, classicData, alike)
       profile.foreach(workers.withResources)
       Using.Manager { use =>
         val trainings = requests.zip(views).map { case (request, views) =>
-          use(new DriverTraining(request, input, views, context, hadoopConf(session)))
+          use(new DriverTraining(request, input, views, context, network, hadoopConf(session)))
         }
         trainings.foreach(_.checkpoints.prepare())
         use(new ExecutorWatch(context, (executor, reason) => trainings.foreach(_.lost(executor, reason))))

@@ -23,7 +23,8 @@ private[bloomery] final case class TrainSpec(
     initialWeights: Option[Broadcast[Array[Byte]]],
     networkBytes: Long,
     dataMemory: Option[Long],
-    workerCpus: WorkerCpus)
+    workerCpus: WorkerCpus,
+    interface: Option[String])
 
 /**
  * The life of one worker on its task thread, over all trainings of a job: rows are fed to the first, and those behind
@@ -138,7 +139,7 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
         // Who was refused, whether or not all others came.
         try trainer.connect(meeting.addresses, meeting.credentials)
         finally trainer.takeLog().foreach(line => logWarning(line))
-        val reporter = new Reporter(trainer, client, WorkerNetwork.host(SparkEnv.get), spec.traced)
+        val reporter = new Reporter(trainer, client, host, spec.traced)
         if (feeds) {
           rows.into(trainer, context, reporter)
           trainer.finishIngest()
@@ -155,6 +156,8 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
       }
     }
   }
+
+  private def host: String = WorkerNetwork.host(SparkEnv.get, spec.interface)
 
   private def checkpoints(context: BarrierTaskContext, trainer: NativeTrainer): WorkerCheckpoints =
     spec.checkpoints match {
@@ -176,7 +179,7 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
       .withObject("/worker")
       .put("rank", context.partitionId())
       .put("threads", spec.workerCpus.threads.getOrElse(context.cpus()))
-      .put("host", WorkerNetwork.host(SparkEnv.get))
+      .put("host", host)
       .put("asksAfterEpoch", spec.asksAfterEpoch)
     val env = SparkEnv.get
     val workersHere = RowSpace.workersPerExecutor(env.conf, spec.numWorkers, Some(spec.workerCpus.number))

@@ -6,10 +6,14 @@ import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.spark.{SparkConf, SparkEnv}
+import org.apache.spark.sql.SparkSession
 
 import io.bloomery.UserError
 
-/** How workers reach each other, as the Spark conf has it: where an executor listens, and whether they encrypt. */
+/**
+ * How workers reach each other, as the Spark conf and the session have it: where an executor listens, and whether they
+ * encrypt.
+ */
 private[bloomery] object WorkerNetwork {
   val EncryptKey = "spark.bloomery.network.encrypt"
   val InterfaceKey = "spark.bloomery.network.interface"
@@ -17,6 +21,16 @@ private[bloomery] object WorkerNetwork {
   /** What encrypts Spark's own RPC, and so asks for the same between workers. */
   private val SparkKeys =
     Seq("spark.network.crypto.enabled", "spark.ssl.rpc.enabled", "spark.authenticate.enableSaslEncryption")
+
+  /** The Spark conf with what the session says on top; but what the conf turns on, no session turns off. */
+  def conf(session: SparkSession): SparkConf = {
+    val conf = session.sparkContext.conf
+    val settings = for {
+      key <- Seq(EncryptKey, InterfaceKey) if key != EncryptKey || !flag(conf, EncryptKey)
+      value <- session.conf.getOption(key)
+    } yield key -> value
+    conf.clone().setAll(settings)
+  }
 
   /** Whether anything asks for it: what one key turns on, no other turns off. */
   def encrypts(conf: SparkConf): Boolean = flag(conf, EncryptKey) || rpcEncrypts(conf)
@@ -31,12 +45,15 @@ private[bloomery] object WorkerNetwork {
     }
 
   /** Where the other workers reach this executor: the address that Spark itself uses, unless told otherwise. */
-  def host(env: SparkEnv): String =
-    env.conf.getOption(InterfaceKey).map(_.trim).filter(_.nonEmpty) match {
+  def host(env: SparkEnv, interface: Option[String]): String =
+    interface match {
       case Some(name) => addressOf(name)
       case None if isOneProcess(env.conf) => "127.0.0.1"
       case None => InetAddress.getByName(env.blockManager.blockManagerId.host).getHostAddress
     }
+
+  /** The name or an address of the interface that workers meet on, where one is chosen. */
+  def interface(conf: SparkConf): Option[String] = conf.getOption(InterfaceKey).map(_.trim).filter(_.nonEmpty)
 
   /** Of an interface, by its name or by one of its addresses. */
   private[bloomery] def addressOf(name: String): String = {

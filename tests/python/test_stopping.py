@@ -1,5 +1,10 @@
 """Trainings that end before their last epoch, Python functions that end them, and models that others begin with."""
 
+import os
+import signal
+import threading
+import time
+
 import pytest
 from conftest import classifier, live_resources, small_network
 from pyspark.ml import Pipeline
@@ -92,3 +97,27 @@ def test_words_as_labels_and_thresholds(spark, blobs):
     assert sorted(fitted.stages[1].getLabels()) == ["x", "y", "z"]
     with pytest.raises(bloomery.UserError, match="Wrong number of thresholds: 2, classes of the network: 3"):
         fitted.stages[1].setThresholds([0.5, 0.5]).transform(fitted.stages[0].transform(named))
+
+
+def test_ctrl_c_ends_a_fit(spark, blobs):
+    before = signal.getsignal(signal.SIGINT)
+    pressed = []
+
+    def press(epoch):
+        if not pressed and epoch["epoch"] == 2:
+            pressed.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    for callbacks in ([press], None):
+        pressed.clear()
+        if callbacks is None:
+            press_later = threading.Timer(3, lambda: press({"epoch": 2}))
+            press_later.start()
+        with pytest.raises(KeyboardInterrupt) as raised:
+            classifier(epochs=1_000_000, callbacks=callbacks).fit(blobs)
+        assert time.monotonic() - pressed[0] < 5
+        assert raised.value.__suppress_context__
+        assert signal.getsignal(signal.SIGINT) is before
+        assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+        assert live_resources(spark) == {}
+    assert len(classifier(epochs=1).fit(blobs).summary.history) == 1

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from bloomery import jvm
 from bloomery.callbacks import Callback, Callbacks
 from bloomery.errors import translated
+from bloomery.interrupt import interruptible
 from bloomery.model import NetworkModel
 from bloomery.names import camel_case
 from bloomery.notebook import progress_bar
@@ -182,12 +183,12 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
         assert self._java_obj is not None
         self._transfer_params_to_java()
         if not self._callbacks:
-            with progress_bar(self.uid, self.getVerbose()), translated():
+            with progress_bar(self.uid, self.getVerbose()), interruptible(), translated():
                 return fit(self._java_obj, None)
         callbacks = Callbacks(self._callbacks)
         called = self._java_obj.copy(self._empty_java_param_map()).withCallback(callbacks)
         try:
-            with progress_bar(self.uid, self.getVerbose()), translated():
+            with progress_bar(self.uid, self.getVerbose()), interruptible(), translated():
                 return fit(called, callbacks)
         except Exception:
             if callbacks.error is not None:

@@ -10,7 +10,7 @@ from pyspark.errors import PythonException
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
-from pyspark.sql.functions import col, udf, when
+from pyspark.sql.functions import array, col, element_at, lit, udf, when
 
 import bloomery
 from bloomery import (
@@ -453,3 +453,14 @@ def test_a_plateau_of_validation_needs_validation_rows_before_any_job(spark, blo
     watching = optimizers.Adam(schedules.ReduceOnPlateau(0.01))
     with pytest.raises(bloomery.UserError, match="watches validation_loss, but no rows are for validation"):
         NeuralNetClassifier(network=small_network(), optimizer=watching, verbose=0).fit(blobs)
+
+
+def test_class_weights_may_be_by_word(spark, blobs):
+    fish = ["carp", "pike", "trout"]
+    named = blobs.withColumn("label", element_at(array(*map(lit, fish)), col("label") + 1))
+    by_class = classifier(epochs=1, classWeights={0: 5, 2: 0.5}).fit(blobs)
+    by_word = classifier(epochs=1, labelVocabulary=fish, classWeights={"carp": 5, "trout": 0.5}).fit(named)
+    assert by_word.summary.history[0]["loss"] == by_class.summary.history[0]["loss"]
+    for weights, wanted in {"balanced": "count the rows of each label", '{"cod": 2}': "Unknown class.*: cod"}.items():
+        with pytest.raises(bloomery.UserError, match=wanted):
+            classifier(labelVocabulary=fish, classWeights=weights).fit(named)

@@ -72,6 +72,23 @@ def test_an_estimator_that_holds_a_model_is_not_saved(spark, model, tmp_path):
         classifier(initialModel=model).save(str(tmp_path / "estimator"))
 
 
+@pytest.mark.parametrize(
+    "drop",
+    [
+        lambda estimator: estimator.setInitialModel(None),
+        lambda estimator: estimator.setParams(initial_model=None),
+        lambda estimator: estimator.clear(estimator.initialModel),
+    ],
+)
+def test_none_drops_a_model_that_is_held(spark, blobs, model, drop):
+    rest = {"epochs": 1, "optimizer": "sgd", "learningRate": 1e-30}
+    estimator = classifier(initialModel=model, **rest)
+    drop(estimator)
+    anew = classifier(**rest).fit(blobs).weights()
+    for name, values in estimator.fit(blobs).weights().items():
+        assert (values == anew[name]).all(), name
+
+
 def test_session_defaults(spark, blobs):
     spark.conf.set("spark.bloomery.epochs", "3")
     spark.conf.set("spark.bloomery.probabilityCol", "p")

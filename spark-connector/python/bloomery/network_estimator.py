@@ -76,6 +76,8 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
                 self.setCallbacks(value)
             elif camel_case(name) == "initialModel" and isinstance(value, NetworkModel):
                 self._begin_with(value)
+            elif camel_case(name) == "initialModel" and value is None:
+                self.clear(self.initialModel)
             else:
                 plain[name] = value
         return super().setParams(**plain)
@@ -83,6 +85,9 @@ class NetworkEstimator(JavaEstimator[M], TrainingParams, Writable):
     def clear(self, param: Param[Any]) -> None:
         """Takes back what a param was set to."""
         clear(self, param)
+        if param == self.initialModel and not jvm.is_remote():
+            assert self._java_obj is not None
+            self._java_obj.withoutInitialModel()
 
     def setCallbacks(self, value: Iterable[Callback] | Callback | None) -> Self:
         """Functions that are told of every epoch; one that returns a true value ends the training."""

@@ -46,6 +46,12 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
     clear(initialModel)
   }
 
+  /** Begins anew again, whichever way a model was given. */
+  def withoutInitialModel(): this.type = {
+    initial = None
+    clear(initialModel)
+  }
+
   override def fit(dataset: Dataset[_]): M = fitAll(dataset, Seq(this)).head
 
   /**

@@ -1,5 +1,6 @@
 package io.bloomery
 
+import com.fasterxml.jackson.databind.JsonNode
 import io.bloomery.engine.{Description, Json}
 import io.bloomery.training.{Loss, Metric}
 import org.apache.spark.ml.param._
@@ -61,8 +62,16 @@ trait ClassWeightParams extends Params {
   def setClassWeights(value: Map[Int, Double]): this.type =
     set(classWeights, Json.obj(value.toSeq.sorted.map { case (k, v) => k.toString -> v }: _*).toString)
 
-  private[bloomery] def classWeightsJson: (String, Any) =
-    "classWeights" -> get(classWeights).map(Json.parseAny(_, "classWeights"))
+  private[bloomery] def classWeightsJson: (String, Any) = "classWeights" -> parsedClassWeights
+
+  private[bloomery] def parsedClassWeights: Option[JsonNode] = get(classWeights).map { text =>
+    if (!text.trim.matches("(?s)[{\\[].*")) {
+      throw new UserError(
+        s"classWeights is neither weights by class nor a list of them: $text; count the rows of each label, and give" +
+          """ weights such as {"0": 1.0, "3": 2.5}, or a list with one for each class""")
+    }
+    Json.parseAny(text, "classWeights")
+  }
 }
 
 /** Params of a classifier and its model. */

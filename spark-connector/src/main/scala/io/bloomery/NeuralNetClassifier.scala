@@ -1,8 +1,12 @@
 package io.bloomery
 
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.bloomery.engine.Json
 import org.apache.spark.ml.param.ParamMap
 import org.apache.spark.ml.util.Identifiable
 import org.apache.spark.sql.types.StructType
+import scala.jdk.CollectionConverters._
 
 /**
  * Trains a neural network that classifies, inside Spark's executors.
@@ -16,6 +20,22 @@ final class NeuralNetClassifier(override val uid: String)
   def this() = this(Identifiable.randomUID("neuralNetClassifier"))
 
   private[bloomery] override def objective: Seq[(String, Any)] = super.objective :+ classWeightsJson
+
+  /** Classes may be told by their words, too. */
+  private[bloomery] override def parsedClassWeights: Option[JsonNode] = super.parsedClassWeights.map {
+    case weights: ObjectNode =>
+      Json.obj(weights.properties().asScala.toSeq.map(each => classIndex(each.getKey) -> each.getValue): _*)
+    case list => list
+  }
+
+  private def classIndex(name: String): String = {
+    val index = classLabels.fold(-1)(_.indexOf(name))
+    if (index < 0 && name.toLongOption.isEmpty) {
+      throw new UserError(
+        s"Unknown class in classWeights: $name; give the index of a class, or a word of labelVocabulary")
+    }
+    if (index < 0) name else index.toString
+  }
 
   override protected def takesValues: Boolean = false
 

@@ -9,11 +9,11 @@ namespace bloomery::data {
 
 bool isCategory(const arrow::DataType& type) { return isText(type) || arrow::is_integer(type.id()); }
 
-int64_t indexOf(const Categories& categories, std::string_view text, const RowPlace& place) {
+int64_t indexOf(const Categories& categories, std::string_view text, const RowPlace& place, const ColumnWords& words) {
   int64_t index = categories.indexOf(text);
   if (index >= 0) return index;
   throw UserError(message("Category out of vocabulary: '", text, "', vocabulary: ", categories.size(), " words, ",
-                          place, "; add it, or set outOfVocabulary to \"last\""));
+                          place, words.wordAdvice));
 }
 
 std::string textOf(const NumberColumn& numbers, int64_t row) {
@@ -33,7 +33,8 @@ CategoryRows::CategoryRows(const arrow::Array& array, const ColumnPart& part)
 }
 
 int64_t CategoryRows::codeOf(std::string_view text, const RowPlace& place) const {
-  return part_.rule.learnt != nullptr ? part_.rule.learnt->codeOf(text) : indexOf(*part_.categories, text, place);
+  return part_.rule.learnt != nullptr ? part_.rule.learnt->codeOf(text)
+                                      : indexOf(*part_.categories, text, place, *part_.words);
 }
 
 // A word of a dictionary is looked up once.

@@ -35,7 +35,7 @@ class CategoryRows final : public ColumnRows {
 bool isCategory(const arrow::DataType& type);
 
 // The index of a category; UserError, naming the place, when it is not in the vocabulary and the rule has none for it.
-int64_t indexOf(const Categories& categories, std::string_view text, const RowPlace& place);
+int64_t indexOf(const Categories& categories, std::string_view text, const RowPlace& place, const ColumnWords& words);
 // The text that stands for a whole number.
 std::string textOf(const NumberColumn& numbers, int64_t row);
 

@@ -13,9 +13,10 @@ const ColumnWords kFeatureWords{"features",
                                 "a number, an array of numbers, an ML vector, binary or an image",
                                 "give the Input another dtype or cast the column",
                                 "; drop such rows, or set the column's nulls to \"zero\" or \"mean\"",
-                                "; give the Input another shape, or the column padding and truncating"};
+                                "; give the Input another shape, or the column padding and truncating",
+                                "; add it, or set outOfVocabulary to \"last\""};
 const ColumnWords kTargetWords{"label",           "Label is null",    "Label", "a number or an array of numbers",
-                               "cast the column", "; drop such rows", ""};
+                               "cast the column", "; drop such rows", "",      "; add it, or drop such rows"};
 
 std::string ColumnPart::shape() const {
   return format.shape.rank() > 0 ? format.shape.toString() : Shape{format.count}.toString();

@@ -23,6 +23,7 @@ struct ColumnWords {
   const char* fitAdvice;     // for a value that does not fit
   const char* nullAdvice;    // for one that is not there
   const char* lengthAdvice;  // for too many values or too few
+  const char* wordAdvice;    // for a word that is not in the vocabulary
 };
 extern const ColumnWords kFeatureWords;
 extern const ColumnWords kTargetWords;

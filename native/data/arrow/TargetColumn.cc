@@ -58,8 +58,9 @@ double TargetColumn::classOf(int64_t row, const RowPlace& place) const {
   if (texts_ ? texts_->isNull(row) : numbers_->isNull(row)) {
     throw UserError(message("Label is null: ", place, kTargetWords.nullAdvice));
   }
-  if (texts_) return static_cast<double>(indexOf(*categories_, texts_->text(row), place));
-  if (categories_ != nullptr) return static_cast<double>(indexOf(*categories_, textOf(*numbers_, row), place));
+  if (texts_) return static_cast<double>(indexOf(*categories_, texts_->text(row), place, kTargetWords));
+  if (categories_ != nullptr)
+    return static_cast<double>(indexOf(*categories_, textOf(*numbers_, row), place, kTargetWords));
   return numbers_->value(row);
 }
 

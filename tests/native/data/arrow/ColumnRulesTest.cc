@@ -225,5 +225,20 @@ TEST_F(ColumnRulesTest, wordsOfAVocabularyAreLabels) {
   }
 }
 
+TEST_F(ColumnRulesTest, labelThatIsNoWordOfItsVocabularySaysWhatToDo) {
+  TargetRule rule{.shape = {2}, .vocabulary = CategoryRule{.vocabulary = {"cat", "dog"}}};
+  RowStore rows(oneClass(DType::kUint8, 2, {}, 2));
+  ArrowIngest ingest({{"x"}, {"y"}}, {rule}, &rows, nullptr);
+  std::string text;
+  try {
+    handOver(ingest, *batchOf({{"x", arrow::binary(), R"(["aa"])"}, {"y", arrow::utf8(), R"(["eel"])"}}));
+  } catch (const UserError& error) {
+    text = error.what();
+  }
+  EXPECT_EQ(text,
+            "Category out of vocabulary: 'eel', vocabulary: 2 words, column 'y', row 4710 of partition 3; add it, or "
+            "drop such rows");
+}
+
 }  // namespace
 }  // namespace bloomery::data

@@ -44,6 +44,11 @@ void* takePages(size_t bytes, size_t alignment) noexcept {
   return start + before;
 }
 
+void bringPages(void* memory, size_t bytes) noexcept {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14 and later; earlier headers lack it
+  if (isMapped(bytes)) ::madvise(memory, bytes, kPopulateWrite);
+}
+
 void returnPages(void* memory, size_t bytes) noexcept {
   if (memory == nullptr) return;
   if (!isMapped(bytes)) return std::free(memory);

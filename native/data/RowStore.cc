@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/Error.h"
+#include "base/Pages.h"
 
 namespace bloomery::data {
 
@@ -97,6 +98,7 @@ void RowStore::addChunk() {
     throw ResourceError(
         message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
   }
+  if (!chunks_.empty()) bringPages(memory.get(), chunkBytes_);  // few rows take little
   std::lock_guard lock(chunksMutex_);
   chunks_.push_back({std::move(memory)});
 }

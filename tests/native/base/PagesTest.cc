@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -46,6 +47,38 @@ TEST(Pages, goBackToTheSystemAtOnce) {
     ASSERT_FALSE(isGone(memory, kBytes));
     returnPages(memory, kBytes);
     EXPECT_TRUE(isGone(memory, kBytes)) << "aligned to " << alignment;
+  }
+}
+
+#ifndef __SANITIZE_ADDRESS__
+size_t numPresent(void* memory, size_t bytes) {
+  std::vector<unsigned char> held(bytes / 4096);
+  if (mincore(memory, bytes, held.data()) != 0) return 0;
+  return static_cast<size_t>(std::ranges::count(held, 1));
+}
+
+TEST(Pages, comeAllAtOnceWhereTheSystemCan) {
+  constexpr size_t kBytes = 1 << 20;
+  constexpr int kPopulateWrite = 23;
+  bool can = madvise(nullptr, 0, kPopulateWrite) == 0;
+  void* memory = takePages(kBytes, 64);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(numPresent(memory, kBytes), 0u);
+  bringPages(memory, kBytes);
+  EXPECT_EQ(numPresent(memory, kBytes), can ? kBytes / 4096 : 0);
+  returnPages(memory, kBytes);
+}
+#endif
+
+TEST(Pages, keepWhatTheyHoldWhenTheyAreAskedForAgain) {
+  for (size_t count : {size_t{100}, size_t{1 << 20}}) {
+    std::vector<unsigned char> wanted(count, 7);
+    void* memory = takePages(count, 64);
+    ASSERT_NE(memory, nullptr);
+    std::memcpy(memory, wanted.data(), count);
+    bringPages(memory, count);
+    EXPECT_EQ(std::memcmp(memory, wanted.data(), count), 0) << count;
+    returnPages(memory, count);
   }
 }
 

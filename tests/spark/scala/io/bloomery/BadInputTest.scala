@@ -28,6 +28,10 @@ class BadInputTest extends AnyFunSuite with EngineSuite {
         data.withColumn("features", lit("text")),
         Seq("""texts as {"column": "features", "vocabulary": "learn"}""", "in featuresCols", "type STRING")),
       (
+        twoWorkers.setFeaturesCols(Array("""{"column": "word", "vocab": ["a", "b"]}""")),
+        data.withColumn("word", lit("a")),
+        Seq("Unknown option: vocab", "vocabulary")),
+      (
         twoWorkers,
         data.withColumn("label", lit("text")),
         Seq("labelCol", "a number", "StringIndexer or list them in labelVocabulary", "type STRING")),

@@ -137,11 +137,13 @@ abstract class NetworkEstimator[M <: NetworkModel[M]]
         "A stream has no last row to train up to; write it to files and fit those, or fit each of its batches in" +
           " foreachBatch with initialModel")
     }
-    checkedSchema(dataset.schema)
     if ($(numWorkers) < 1) throw new UserError(s"numWorkers must be at least 1: ${$(numWorkers)}")
     if (!($(slotTimeout) >= 0)) throw new UserError(s"Negative: slotTimeout ${$(slotTimeout)}, give seconds from 0")
+    checkOneOfEach()
+    // An option that nothing has would else be told as a column of a wrong type.
     val task = TaskJson.training(this)
     val description = Engine.describe(task)
+    checkedSchema(dataset.schema)
     val checkpoints = CheckpointParams.request(this)
     val traces = TaskJson.column(this, traceDir)
     get(workerCpus).filter(_ < 1).foreach(cpus => throw new UserError(s"workerCpus must be at least 1: $cpus"))

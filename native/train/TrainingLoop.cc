@@ -506,7 +506,9 @@ void TrainingLoop::checkFinite(int64_t epoch, int64_t step) {
     for (const std::string& name : context_.task.columns.featureNames())
       columns += (columns.empty() ? "'" : ", '") + name + "'";
     if (sums_.losses.size() > 1) output = message(", output '", context_.task.training.heads[i].output.name, "'");
-    throw UserError(message("Loss is not finite: ", sums_.losses[i], output, ", epoch ", epoch, ", step ", step,
+    // The sign of a NaN means nothing.
+    double loss = std::isnan(sums_.losses[i]) ? std::abs(sums_.losses[i]) : sums_.losses[i];
+    throw UserError(message("Loss is not finite: ", loss, output, ", epoch ", epoch, ", step ", step,
                             ", lower the learning rate or look for NaN in column ", columns));
   }
 }

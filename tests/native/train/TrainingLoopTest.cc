@@ -256,6 +256,7 @@ TEST(TrainingLoop, lossThatIsNotFiniteStopsWithEpochAndStep) {
     std::string text = error.what();
     EXPECT_NE(text.find("Loss is not finite: "), std::string::npos) << text;
     EXPECT_NE(text.find(", epoch 1, step "), std::string::npos) << text;
+    EXPECT_EQ(text.find("-nan"), std::string::npos) << text;
   }
 }
 

@@ -1,6 +1,8 @@
 #include "train/CheckpointSettings.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/Error.h"
 #include "base/JsonValue.h"
@@ -41,6 +43,12 @@ std::string nameOf(const std::string& path) {
   return path;
 }
 
+// What lies deep comes last, and an option behind the kind that has it.
+std::pair<std::ptrdiff_t, bool> orderOf(const std::string& name) {
+  auto depth = std::count_if(name.begin(), name.end(), [](char c) { return c == '.' || c == '['; });
+  return {depth, !name.ends_with(".kind")};
+}
+
 }  // namespace
 
 Json settingsOf(const TaskSpec& task, const std::string& text) {
@@ -56,18 +64,23 @@ Json settingsOf(const TaskSpec& task, const std::string& text) {
 
 std::vector<std::string> differencesOf(const Json& settings, const Json& before) {
   std::map<std::string, std::string> now = flattened(settings), old = flattened(before);
-  std::vector<std::string> differences;
+  std::vector<std::pair<std::string, std::string>> found;  // by name
   auto differ = [&](const std::string& path, const std::string& value, const std::string& was) {
-    differences.push_back(message(nameOf(path), " ", shortValue(value), ", was ", shortValue(was)));
+    std::string name = nameOf(path);
+    found.emplace_back(name, message(name, " ", shortValue(value), ", was ", shortValue(was)));
   };
   for (const auto& [path, value] : now) {
-    auto found = old.find(path);
-    if (found == old.end()) differ(path, value, "not set");
-    if (found != old.end() && found->second != value) differ(path, value, found->second);
+    auto same = old.find(path);
+    if (same == old.end()) differ(path, value, "not set");
+    if (same != old.end() && same->second != value) differ(path, value, same->second);
   }
   for (const auto& [path, value] : old) {
     if (!now.contains(path)) differ(path, "not set", value);
   }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return orderOf(a.first) < orderOf(b.first); });
+  std::vector<std::string> differences;
+  for (auto& [name, text] : found) differences.push_back(std::move(text));
   return differences;
 }
 

@@ -13,7 +13,7 @@ namespace bloomery::train {
 // task: parsed from this text.
 Json settingsOf(const TaskSpec& task, const std::string& text);
 
-// "batchSize 8, was 4", by place.
+// "batchSize 8, was 4"; what lies deep comes last.
 std::vector<std::string> differencesOf(const Json& settings, const Json& before);
 
 }  // namespace bloomery::train

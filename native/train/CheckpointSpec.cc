@@ -7,10 +7,11 @@ namespace bloomery::train {
 
 namespace {
 
-std::optional<int64_t> positive(JsonReader& reader, const char* key) {
+// `param` is what the user knows the key by.
+std::optional<int64_t> positive(JsonReader& reader, const char* key, const char* param) {
   if (!reader.has(key)) return std::nullopt;
   int64_t value = reader.integer(key);
-  if (value < 1) throw UserError(message("Not positive: ", key, " ", value, " of checkpoint, give at least 1"));
+  if (value < 1) throw UserError(message("Not positive: ", param, " ", value, ", give at least 1"));
   return value;
 }
 
@@ -19,12 +20,12 @@ std::optional<int64_t> positive(JsonReader& reader, const char* key) {
 CheckpointSpec CheckpointSpec::fromJson(const Json& json) {
   JsonReader reader(json, "checkpoint");
   CheckpointSpec spec;
-  spec.epochs = positive(reader, "epochs");
-  spec.steps = positive(reader, "steps");
+  spec.epochs = positive(reader, "epochs", "checkpointInterval");
+  spec.steps = positive(reader, "steps", "checkpointSteps");
   if (reader.has("minutes")) spec.minutes = reader.number("minutes");
   reader.finish();
   if (spec.minutes && !(*spec.minutes > 0)) {
-    throw UserError(message("Not positive: minutes ", *spec.minutes, " of checkpoint, give minutes above 0"));
+    throw UserError(message("Not positive: checkpointMinutes ", *spec.minutes, ", give minutes above 0"));
   }
   return spec;
 }

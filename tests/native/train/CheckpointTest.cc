@@ -384,6 +384,11 @@ TEST(CheckpointSettings, differencesAreNamedWithTheirOldValues) {
   EXPECT_EQ(
       differencesOf(settings(R"({"batchSize": 8, "optimizer": {"kind": "sgd", "learningRate": 0.1}})", wider), before),
       Texts{"network.layers[5].units 17, was 16"});
+  // Another kind has options of its own: what else differs comes before them.
+  Texts other = differencesOf(settings(R"({"batchSize": 8, "optimizer": {"kind": "adam"}, "seed": 5})"), before);
+  ASSERT_GT(other.size(), 4u);
+  EXPECT_TRUE(other[0].starts_with("seed 5, was ")) << other[0];
+  EXPECT_EQ(other[1], R"(optimizer.kind "adam", was "sgd")");
 }
 
 struct WrongSpec {
@@ -406,9 +411,9 @@ TEST_P(WrongSpecs, areRefusedInOneSentence) {
 INSTANTIATE_TEST_SUITE_P(
     Checkpoint, WrongSpecs,
     testing::Values(
-        WrongSpec{"epochsZero", R"({"epochs": 0})", "Not positive: epochs 0 of checkpoint, give at least 1"},
-        WrongSpec{"stepsZero", R"({"steps": -1})", "Not positive: steps -1 of checkpoint, give at least 1"},
-        WrongSpec{"minutesZero", R"({"minutes": 0})", "Not positive: minutes 0 of checkpoint, give minutes above 0"},
+        WrongSpec{"epochsZero", R"({"epochs": 0})", "Not positive: checkpointInterval 0, give at least 1"},
+        WrongSpec{"stepsZero", R"({"steps": -1})", "Not positive: checkpointSteps -1, give at least 1"},
+        WrongSpec{"minutesZero", R"({"minutes": 0})", "Not positive: checkpointMinutes 0, give minutes above 0"},
         WrongSpec{"unknown", R"({"epoch": 1})", "Unknown option: epoch, nearest known: epochs, in checkpoint"}),
     [](const auto& test) { return test.param.name; });
 

@@ -95,6 +95,7 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
     data.coalesce(1).write.parquet(folder.toString)
     val model = fit(read(folder), "parquet", Tiny.classifier.setNumWorkers(2).setEpochs(2))
     assert(model.summary.history.map(_.samples) == Seq(600L, 600L))
+    assert(model.summary.input == "parquet: 600 rows in 1 row group of 1 file")
   }
 
   test("folders that are filtered out are not read") {

@@ -4,7 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, Row}
-import org.apache.spark.sql.bloomery.{BareScan, ChangedFiles, ColumnarScan, ParquetPlan}
+import org.apache.spark.sql.bloomery.{BareScan, ChangedFiles, ColumnarScan, ParquetPart, ParquetPlan}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -27,13 +27,14 @@ private[bloomery] object Input {
   /** The engine reads Parquet files by itself. */
   final case class Files(plan: ParquetPlan) extends Input {
     override def text: String =
-      s"parquet: ${plan.numRows} rows in ${plan.workers.flatten.map(_.rowGroups.length).sum} row groups" +
-        s" of ${plan.numFiles} files"
+      s"parquet: ${plan.numRows} rows in ${rowGroups(plan.workers.flatten)} of ${Counted(plan.numFiles, "file")}"
 
     override def share(rank: Int, numWorkers: Int): String = {
       val parts = plan.workers(rank)
-      s"partition $rank: ${parts.map(_.rowGroups.length).sum} row groups of ${parts.map(_.path).distinct.size} files"
+      s"partition $rank: ${rowGroups(parts)} of ${Counted(parts.map(_.path).distinct.size, "file")}"
     }
+
+    private def rowGroups(parts: Seq[ParquetPart]): String = Counted(parts.map(_.rowGroups.length).sum, "row group")
   }
 
   /** Spark reads; `files` numbers the files of a bare scan, whose rows tell where they lie. */

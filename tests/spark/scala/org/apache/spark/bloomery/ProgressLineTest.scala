@@ -47,6 +47,16 @@ class ProgressLineTest extends AnyFunSuite {
       "  validation accuracy 0.9700  2400 samples/s  25.0 s\n"))
   }
 
+  test("an epoch that was told comes again only when it was trained again") {
+    val text = shown(live = false) { (line, _) =>
+      line.report(0, progress(2, 1, firstEpoch))
+      line.report(0, progress(2, 2, firstEpoch))
+      line.report(0, progress(2, 1, firstEpoch.replace("25.0", "26.0")))
+    }
+    assert(text.linesIterator.filter(_.startsWith("epoch 1/2  loss")).map(_.split("  ").last).toSeq ==
+      Seq("25.0 s", "26.0 s"))
+  }
+
   test("on a terminal the last line of an epoch begins where the line does, and none is left when the fit ends") {
     val text = shown(live = true) { (line, _) =>
       line.report(0, progress(1, 300))

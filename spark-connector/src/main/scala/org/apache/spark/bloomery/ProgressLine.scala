@@ -4,6 +4,7 @@ import java.io.PrintStream
 import java.nio.file.{Files, Path}
 import java.util.Locale
 
+import scala.collection.mutable
 import scala.util.Try
 
 import org.apache.spark.SparkContext
@@ -23,6 +24,9 @@ private[bloomery] final class ProgressLine(
     now: () => Long = () => System.nanoTime())
     extends FitView {
   private val timeLeft = new TimeLeft(now)
+
+  /** Seconds of the epochs that were told: those of a checkpoint have the same when they come again. */
+  private val told = mutable.Map.empty[Int, Double]
   private var lastPrinted = now() - ProgressLine.SlowNanos
   private var width = 0
 
@@ -37,6 +41,7 @@ private[bloomery] final class ProgressLine(
   private def show(progress: Progress): Unit = {
     progress.finishedEpochs
       .map(EpochRecord.fromJson)
+      .filterNot(epoch => told.put(epoch.epoch, epoch.seconds).contains(epoch.seconds))
       .foreach(epoch => printLine(ProgressLine.epochText(epoch, progress.epochs)))
     if (progress.hasNumbers) showNow(ProgressLine.text(progress, timeLeft.of(progress)))
     else if (progress.state == "loading" && progress.rows > 0)

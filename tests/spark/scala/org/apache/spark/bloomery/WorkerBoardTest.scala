@@ -105,6 +105,9 @@ class WorkerBoardTest extends AnyFunSuite {
     assert(fixture.board.lastExecutorLoss.contains(text))
     assert(fixture.board.lostExecutor("other", "gone") == "Executor other was lost: gone")
     assert(fixture.board.lastExecutorLoss.contains(text))
+    val early = new Fixture(numWorkers = 0).board
+    early.lostExecutor("e1", "killed")
+    assert(early.lastExecutorLoss.contains("Executor e1 was lost: killed"))
   }
 
   test("reports of an earlier attempt change nothing") {

@@ -62,7 +62,7 @@ private[bloomery] final class ControlChannel(
     checkpoints: Option[CheckpointBoard],
     workers: WorkerBoard,
     callbacks: Option[EpochCallbacks] = None,
-    onMeeting: () => Unit = () => ())
+    onMeeting: Int => Unit = _ => ())
     extends ThreadSafeRpcEndpoint {
 
   private val meetings = mutable.Map.empty[Int, mutable.Map[Int, (Array[Byte], RpcCallContext)]]
@@ -113,7 +113,7 @@ private[bloomery] final class ControlChannel(
     if (present.size == numWorkers) {
       val addresses = Array.tabulate(numWorkers)(present(_)._1)
       val secrets = credentials(attempt)
-      onMeeting()
+      onMeeting(attempt)
       present.foreach { case (rank, (_, waiting)) => waiting.reply(Right((addresses, secrets(rank)))) }
     }
   }

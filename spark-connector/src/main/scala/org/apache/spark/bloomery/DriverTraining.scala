@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
 
-import io.bloomery.BloomeryException
+import io.bloomery.{BloomeryException, PeerLost}
 import io.bloomery.engine.{Engine, Progress}
 
 /**
@@ -43,7 +43,12 @@ private[bloomery] final class DriverTraining(
       checkpoints.board,
       board,
       Some(callbacks),
-      () => clock.meet())
+      met)
+
+  private def met(attempt: Int): Unit = {
+    clock.meet()
+    if (attempt > 0) checkpoints.triedAgain(s"Attempt ${attempt + 1}")
+  }
 
   private def reported(rank: Int, progress: String): Unit = {
     if (rank == 0 && Progress(progress).isFinished) clock.finish()
@@ -72,6 +77,13 @@ private[bloomery] final class DriverTraining(
   def named(failure: Throwable): Throwable = failure match {
     case ours: BloomeryException if request.name.nonEmpty => ours.of(request.name)
     case other => other
+  }
+
+  /** A loss that no further attempt mends, with what the user can do. */
+  def advised(lost: PeerLost): PeerLost = {
+    val advised = new PeerLost(s"${lost.getMessage}. ${checkpoints.advice}")
+    advised.initCause(lost.getCause)
+    advised
   }
 
   override def close(): Unit = {

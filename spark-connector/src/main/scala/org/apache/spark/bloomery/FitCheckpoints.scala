@@ -30,7 +30,23 @@ private[bloomery] final class FitCheckpoints(
 
   /** Before the first job, and before each further one. */
   def prepare(): Unit = board.foreach(_.prepare())
-  def prepareAgain(): Unit = board.foreach(_.prepareAgain())
+  def prepareAgain(): Unit = board.fold(triedAgain("The next job"))(_.prepareAgain())
+
+  /** What the board tells where there is one. */
+  def triedAgain(who: String): Unit =
+    if (board.isEmpty) {
+      events.add(
+        s"$who starts over from the beginning; set checkpointPath, and it goes on from the newest checkpoint instead")
+    }
+
+  /** For whoever lost a worker and is not tried again. */
+  def advice: String =
+    if (board.isEmpty)
+      "Set checkpointPath, and a fit after such a loss goes on from the newest checkpoint; with maxRestarts a fit is" +
+        " submitted again by itself"
+    else
+      "Fit again with the same checkpointPath to go on from the newest checkpoint; with maxRestarts a fit does so by" +
+        " itself"
 
   def target(restart: Int): Option[CheckpointTarget] = request.checkpoints.map { wanted =>
     CheckpointTarget(wanted.path, wanted.keep, run, restart, source, new SerializableConfiguration(configuration))

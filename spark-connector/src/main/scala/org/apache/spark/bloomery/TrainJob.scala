@@ -181,11 +181,13 @@ object TrainJob extends Logging {
         throw trainings.flatMap(_.callbacks.failure).head
       case Failure(lost @ (_: PeerLost | _: SparkException)) if restart < maxRestarts =>
         trainings.foreach { training =>
-          training.events.add(
-            s"Training is submitted again, restart ${restart + 1} of $maxRestarts: ${lost.getMessage}")
+          val again = s"Training is submitted again, restart ${restart + 1} of $maxRestarts"
+          val told = training.events.all.exists(_.text.contains(lost.getMessage))
+          training.events.add(if (told) again else s"$again: ${lost.getMessage}")
           training.checkpoints.prepareAgain()
         }
         jobs(restart + 1, trainings, maxRestarts)(job)
+      case Failure(lost: PeerLost) => throw trainings.head.advised(lost)
       case Failure(error) => throw error
     }
 

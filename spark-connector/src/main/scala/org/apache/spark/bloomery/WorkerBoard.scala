@@ -66,11 +66,11 @@ private[bloomery] final class WorkerBoard(
     val ranks = signs.collect { case (rank, sign) if sign.executor == executor => rank }.toSeq.sorted
     val text = (s"Executor $executor was lost: $reason" +: ranks.map(rank => s"It ran ${describe(rank)}"))
       .mkString(". ")
-    if (ranks.nonEmpty) executorLoss = Some(text)
+    if (ranks.nonEmpty || executorLoss.isEmpty) executorLoss = Some(text)
     text
   }
 
-  /** The last executor lost that had a worker of ours. */
+  /** The last executor lost that had a worker of ours; a first one may go before its workers say where they are. */
   def lastExecutorLoss: Option[String] = synchronized(executorLoss)
 
   private def stragglers(attempt: Int): Seq[(Int, String)] = {

@@ -161,7 +161,7 @@ def test_killed_driver_and_a_corrupt_checkpoint_are_gone_on_from(start, undistur
     (whole[-1] / ".state.safetensors.crc").unlink(missing_ok=True)  # Hadoop would find out by itself
     again = start()
     result = again.result(600)
-    assert any(event.startswith(f"Checkpoint is passed over: {whole[-1].name}, ") for event in result["events"])
+    assert any(event.startswith(f"Checkpoint is passed over: {whole[-1].name}: ") for event in result["events"])
     went_on = [event for event in result["events"] if event.startswith("Training goes on from the end of epoch ")]
     assert went_on == [f"{went_on[0].split(', checkpoint')[0]}, checkpoint {whole[-2].name}"]
     assert_whole(result, undisturbed(False), again)

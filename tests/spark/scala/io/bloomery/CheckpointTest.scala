@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import scala.jdk.CollectionConverters._
 
+import io.bloomery.network.{Dense, Input, Sequential}
 import org.apache.hadoop.fs.{FSDataOutputStream, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
@@ -94,6 +95,8 @@ class CheckpointTest extends AnyFunSuite with EngineSuite {
     val model = fit(classifier(path))
     assert(model.weights.toSeq == undisturbed.weights.toSeq)
     assert(model.summary.history.size == 5)
+    assert(texts(model) ==
+      Seq("Training had ended already, at the end of epoch 5, and nothing is left to do; raise epochs to go on"))
   }
 
   test("steps and minutes save inside epochs") {
@@ -117,14 +120,28 @@ class CheckpointTest extends AnyFunSuite with EngineSuite {
     val path = folder()
     interrupted(path, 3)
     val newest = path.resolve(names(path).last)
-    val state = newest.resolve("state.safetensors")
-    val bytes = Files.readAllBytes(state)
-    bytes(bytes.length - 1) = (bytes.last ^ 1).toByte
-    Files.write(state, bytes)
+    damage(newest)
     val model = fit(classifier(path))
     assert(model.weights.toSeq == undisturbed.weights.toSeq)
-    assert(texts(model).head.startsWith(s"Checkpoint is passed over: ${newest.getFileName}, "), texts(model))
+    assert(texts(model).head == s"Checkpoint is passed over: ${newest.getFileName}: state.safetensors was changed")
     assert(texts(model)(1).matches("Training goes on from .* epoch [123], checkpoint .*"), texts(model))
+  }
+
+  test("where all are damaged, training starts over and says so") {
+    val path = folder()
+    interrupted(path, 3)
+    val damaged = names(path).reverse
+    damaged.foreach(name => damage(path.resolve(name)))
+    val error = intercept[UserError](fit(classifier(path).setResume("weights")))
+    assert(error.getMessage.startsWith(s"resume is weights, but there is no whole checkpoint in $path; "))
+    assert(names(path) == damaged.reverse)
+    val model = fit(classifier(path))
+    assert(model.weights.toSeq == undisturbed.weights.toSeq)
+    assert(texts(model) ==
+      damaged.map(name => s"Checkpoint is passed over: $name: state.safetensors was changed") :+
+      (s"No whole checkpoint is left in $path: training starts over from the beginning, and its first checkpoint takes" +
+        " the place of the damaged ones"))
+    assert(names(path).size == 2 && names(path).intersect(damaged).isEmpty)
   }
 
   test("other settings, other data and fewer epochs are refused with the difference") {
@@ -160,6 +177,10 @@ class CheckpointTest extends AnyFunSuite with EngineSuite {
     val weights = fit(classifier(path).setResume("weights").setLearningRate(1e-9).setEpochs(1))
     assert(math.abs(weights.summary.history.head.loss - undisturbed.summary.history(1).loss) < 0.2)
     assert(texts(weights).head.startsWith("Training starts with the weights of the end of epoch 2, checkpoint epoch-"))
+    val wider = Sequential("wider")(Input(4), Dense(17, activation = "relu"), Dense(3, activation = "softmax"))
+    val error = intercept[UserError](fit(classifier(path).setResume("weights").setNetwork(wider)))
+    assert(error.getMessage == s"Weights of checkpoint ${names(path).last} cannot be taken: Wrong shape of tensor" +
+      " 'dense/kernel': (4, 16), wanted (4, 17). Set the network as it was, or set resume to \"never\" to start anew")
     val anew = fit(classifier(path).setResume("never"))
     assert(anew.weights.toSeq == undisturbed.weights.toSeq)
     assert(texts(anew).isEmpty)
@@ -199,23 +220,34 @@ class CheckpointTest extends AnyFunSuite with EngineSuite {
   test("what cannot be meant is refused before any job") {
     val data = Tiny.data(spark)
     val file = Files.createFile(folder().resolve("file"))
+    val missing = folder().resolve("missing")
     val cases = Table(
       ("classifier", "said"),
       (Tiny.classifier.setCheckpointInterval(2), "checkpointInterval is set, but checkpointPath is not"),
       (Tiny.classifier.setResume("weights"), "resume is set, but checkpointPath is not"),
       (classifier(folder()).setResume("yes"), "resume must be auto, weights, never: yes"),
       (classifier(folder()).setCheckpointInterval(0), "checkpointInterval must be at least 1 epoch, or -1: 0"),
-      (classifier(folder()).setCheckpointSteps(0), "Not positive: steps 0 of checkpoint, give at least 1"),
-      (classifier(folder()).setCheckpointMinutes(0), "Not positive: minutes 0 of checkpoint"),
+      (classifier(folder()).setCheckpointSteps(0), "Not positive: checkpointSteps 0, give at least 1"),
+      (classifier(folder()).setCheckpointMinutes(0), "Not positive: checkpointMinutes 0, give minutes above 0"),
       (classifier(folder()).setKeepCheckpoints(0), "keepCheckpoints must be at least 1: 0"),
       (Tiny.classifier.setMaxRestarts(-1), "maxRestarts must be at least 0: -1"),
       (classifier(s"$file/below"), "checkpointPath cannot be written to"),
-      (classifier(folder()).setResume("weights"), "resume is weights, but there is no checkpoint in"))
+      (classifier(folder()).setResume("weights"), "resume is weights, but there is no whole checkpoint in"),
+      (classifier(missing).setResume("weights"), s"no whole checkpoint in $missing; give the checkpointPath of an"))
     forAll(cases) { (classifier, said) =>
       val (error, counts) = failing[UserError](classifier.fit(data))
       assert(error.getMessage.contains(said))
       assert(counts.jobs == 0)
     }
+    assert(!Files.exists(missing))
+  }
+
+  private def damage(checkpoint: LocalPath): Unit = {
+    val state = checkpoint.resolve("state.safetensors")
+    val bytes = Files.readAllBytes(state)
+    bytes(bytes.length - 1) = (bytes.last ^ 1).toByte
+    Files.write(state, bytes)
+    ()
   }
 
   private def delete(folder: LocalPath): Unit =

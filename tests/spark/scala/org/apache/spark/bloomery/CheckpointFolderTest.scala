@@ -43,7 +43,7 @@ class CheckpointFolderTest extends AnyFunSuite {
     withFolder { (folder, path) =>
       folder.write(CheckpointFolder.nameOf(9, 0, "aa", "0.0"), CheckpointFolder.State, Iterator("x".getBytes))
       Files.createDirectory(path.resolve("mine"))
-      assert(folder.list() == ((Seq.empty, Seq.empty)))
+      assert(folder.list() == ((Seq.empty, Map.empty)))
       folder.prune("aa", "0.1", 2)
       assert(names(path) == Set("mine"))
     }
@@ -60,11 +60,32 @@ class CheckpointFolderTest extends AnyFunSuite {
       Files.write(file, "state".getBytes)
       assert(folder.problem(manifest).contains("state.safetensors has 5 bytes of 12"))
       Files.delete(file)
-      assert(folder.problem(manifest).exists(_.contains("not exist")))
+      assert(folder.problem(manifest).contains("state.safetensors is missing"))
       val listing = path.resolve(manifest.name).resolve("manifest.json")
       Files.delete(listing.resolveSibling(".manifest.json.crc"))
       Files.write(listing, new String(Files.readAllBytes(listing)).replace("\"epoch\":2", "\"epoch\":3").getBytes)
-      assert(folder.list() == ((Seq.empty, Seq(s"${manifest.name}: manifest.json was changed"))))
+      assert(folder.list() == ((Seq.empty, Map(manifest.name -> "manifest.json was changed"))))
+    }
+  }
+
+  test("what Hadoop finds by its own checksums is told in the same words") {
+    withFolder { (folder, path) =>
+      val manifest = save(folder, 2, 0)
+      Files.write(path.resolve(manifest.name).resolve(CheckpointFolder.State), "state of 2.1".getBytes)
+      assert(folder.problem(manifest).contains("state.safetensors was changed"))
+      val listing = path.resolve(manifest.name).resolve("manifest.json")
+      Files.write(listing, new String(Files.readAllBytes(listing)).replace("\"epoch\":2", "\"epoch\":3").getBytes)
+      assert(folder.list() == ((Seq.empty, Map(manifest.name -> "manifest.json was changed"))))
+    }
+  }
+
+  test("damaged ones do not count among those that stay") {
+    withFolder { (folder, path) =>
+      val kept = save(folder, 2, 0, run = "bb")
+      val damaged = save(folder, 3, 0, run = "bb")
+      val now = save(folder, 3, 0)
+      folder.prune("aa", "0.0", 2, Set(damaged.name))
+      assert(names(path) == Set(kept.name, now.name))
     }
   }
 

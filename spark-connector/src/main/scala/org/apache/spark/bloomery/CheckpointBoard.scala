@@ -2,7 +2,7 @@ package org.apache.spark.bloomery
 
 import scala.collection.mutable
 import scala.concurrent.{ExecutionContext, ExecutionContextExecutorService, Future}
-import scala.util.Success
+import scala.util.{Success, Try}
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
@@ -47,6 +47,7 @@ private[bloomery] final class CheckpointBoard(
     run: String,
     numWorkers: Int,
     source: String,
+    epochs: Int,
     note: String => Unit)
     extends Logging
     with AutoCloseable {
@@ -55,14 +56,16 @@ private[bloomery] final class CheckpointBoard(
   private val parts = mutable.Map.empty[String, mutable.Map[Int, Either[String, CheckpointFile]]]
   private val starts = mutable.Map.empty[Int, Future[Option[(String, Boolean)]]]
   @volatile private var first: Option[(String, Boolean)] = None
+  @volatile private var passedOver = Set.empty[String]
+
+  /** Those that were found to be other than they were written. */
+  def damaged: Set[String] = passedOver
 
   /** Before the first attempt, on the thread that called fit: what it starts from, or a UserError. */
   def prepare(): Unit = first = request.resume match {
     case "never" => None
     case "weights" =>
-      val newest = newestWhole(_ => true).getOrElse {
-        throw new UserError(s"resume is weights, but there is no checkpoint in ${request.path}")
-      }
+      val newest = newestWhole(_ => true).getOrElse(throw CheckpointBoard.noWeights(request))
       note(s"Training starts with the weights of ${newest.place}, checkpoint ${newest.name}")
       Some(newest.name -> true)
     case _ =>
@@ -70,10 +73,19 @@ private[bloomery] final class CheckpointBoard(
       newest.foreach { manifest =>
         checkSource(manifest)
         note(
-          if (manifest.finished) s"Training goes on from where it ended, ${manifest.place}"
+          if (manifest.finished && manifest.epoch == epochs + 1L)
+            s"Training had ended already, at ${manifest.place}, and nothing is left to do; raise epochs to go on"
+          else if (manifest.finished) s"Training goes on from where it ended, ${manifest.place}"
           else s"Training goes on from ${manifest.place}, checkpoint ${manifest.name}")
       }
-      if (newest.isEmpty) checkNoneInsideEpochs()
+      if (newest.isEmpty) {
+        checkNoneInsideEpochs()
+        if (damaged.nonEmpty) {
+          note(
+            s"No whole checkpoint is left in ${request.path}: training starts over from the beginning, and its first" +
+              " checkpoint takes the place of the damaged ones")
+        }
+      }
       newest.map(_.name -> false)
   }
 
@@ -139,22 +151,20 @@ private[bloomery] final class CheckpointBoard(
       }
     note(newest match {
       case Some(manifest) => s"$who goes on from ${manifest.place}, checkpoint ${manifest.name}"
-      case None => s"$who starts over: no checkpoint of this fit is there yet"
+      case None => s"$who starts over: no whole checkpoint of this fit is there"
     })
     newest.map(_.name -> false).orElse(first)
   }
 
   private def newestWhole(fits: Manifest => Boolean): Option[Manifest] = {
-    val (whole, broken) = folder.list()
-    broken.foreach(text => note(s"Checkpoint is passed over: $text"))
-    whole.iterator
-      .filter(fits)
-      .filter { manifest =>
-        val problem = folder.problem(manifest)
-        problem.foreach(text => note(s"Checkpoint is passed over: ${manifest.name}, $text"))
-        problem.isEmpty
-      }
-      .nextOption()
+    val (listed, broken) = folder.list()
+    val looked = LazyList.from(listed.filter(fits)).map(manifest => manifest -> folder.problem(manifest))
+    val changed = looked.takeWhile(_._2.isDefined).collect { case (manifest, Some(text)) => manifest.name -> text }
+    // The newest first, as their names have it.
+    val problems = (broken ++ changed).toSeq.sorted.reverse
+    problems.foreach { case (name, text) => note(s"Checkpoint is passed over: $name: $text") }
+    passedOver ++= problems.map(_._1)
+    looked.collectFirst { case (manifest, None) => manifest }
   }
 
   /** Inside an epoch every worker has a place of its own in the order of rows. */
@@ -164,8 +174,8 @@ private[bloomery] final class CheckpointBoard(
     folder.list()._1.find(!fitsWorkers(_)).foreach { manifest =>
       throw new UserError(
         "Checkpoints lie inside epochs and were made by another number of workers:" +
-          s" ${manifest.workers}, now $numWorkers, ${request.path}. Set numWorkers as it was, or take another" +
-          " checkpointPath")
+          s" ${manifest.workers}, now $numWorkers, ${request.path}. Set numWorkers as it was, take another" +
+          " checkpointPath, or set resume to \"weights\"")
     }
 
   private def checkSource(manifest: Manifest): Unit =
@@ -178,4 +188,15 @@ private[bloomery] final class CheckpointBoard(
 
 private[bloomery] object CheckpointBoard {
   val ThreadName = "bloomery-checkpoints"
+
+  /** Refuses what can never run, before any job; what is refused leaves no folder behind. */
+  def check(folder: CheckpointFolder, request: CheckpointRequest): Unit = {
+    if (request.resume == "weights" && Try(folder.exists).toOption.contains(false)) throw noWeights(request)
+    folder.checkWritable()
+  }
+
+  private def noWeights(request: CheckpointRequest): UserError =
+    new UserError(
+      s"resume is weights, but there is no whole checkpoint in ${request.path}; give the checkpointPath of an earlier" +
+        " fit, or leave resume out")
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.bloomery
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32C
 
@@ -10,7 +10,7 @@ import scala.util.{Failure, Success, Try, Using}
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.{ChecksumException, FileSystem, FSDataInputStream, Path}
 
 import io.bloomery.UserError
 import io.bloomery.engine.Json
@@ -53,6 +53,8 @@ private[bloomery] final class CheckpointFolder(path: String, configuration: Conf
   private val root = new Path(path)
   private lazy val fileSystem: FileSystem = root.getFileSystem(configuration)
 
+  def exists: Boolean = fileSystem.exists(root)
+
   /** Refuses a path that cannot be written to, in one sentence. */
   def checkWritable(): Unit = {
     val probe = new Path(root, s".probe-${System.nanoTime()}")
@@ -89,7 +91,7 @@ private[bloomery] final class CheckpointFolder(path: String, configuration: Conf
     val checksum = new CRC32C
     val buffer = new Array[Byte](PieceBytes)
     var bytes = 0L
-    Using.resource(fileSystem.open(new Path(new Path(root, checkpoint), file.name))) { in =>
+    opened(checkpoint, file.name) { in =>
       Iterator.continually(in.read(buffer)).takeWhile(_ >= 0).foreach { count =>
         checksum.update(buffer, 0, count)
         bytes += count
@@ -102,15 +104,15 @@ private[bloomery] final class CheckpointFolder(path: String, configuration: Conf
 
   /** The manifest of a checkpoint, if it is one. */
   def manifest(checkpoint: String): Try[Manifest] = Try {
-    val file = new Path(new Path(root, checkpoint), ManifestFile)
-    fromText(Using.resource(fileSystem.open(file))(in => new String(in.readAllBytes(), UTF_8)))
+    fromText(opened(checkpoint, ManifestFile)(in => new String(in.readAllBytes(), UTF_8)))
   }
 
-  /** All that have a manifest, the newest first, and what is wrong with those whose manifest is broken. */
-  def list(): (Seq[Manifest], Seq[String]) = {
+  /** All that have a manifest, the newest first, and by name what is wrong with those whose manifest is broken. */
+  def list(): (Seq[Manifest], Map[String, String]) = {
     val read = folders().filter(hasManifest).map(name => name -> manifest(name))
-    val broken = read.collect { case (name, Failure(error)) => s"$name: ${reason(error)}" }
-    (read.collect { case (_, Success(manifest)) => manifest }.sortBy(m => (m.epoch, m.step, m.written)).reverse, broken)
+    val broken = read.collect { case (name, Failure(error)) => name -> reason(error) }
+    val whole = read.collect { case (_, Success(manifest)) => manifest }
+    (whole.sortBy(m => (m.epoch, m.step, m.written)).reverse, broken.toMap)
   }
 
   /** What is wrong with a checkpoint's files, if anything is: all of them are read. */
@@ -120,12 +122,12 @@ private[bloomery] final class CheckpointFolder(path: String, configuration: Conf
       .nextOption()
 
   /**
-   * Keeps the last checkpoints and removes the others, those of other fits first, and what earlier
-   * attempts left unfinished.
+   * Keeps the last checkpoints and removes the others, those of other fits first, those that are known to be
+   * damaged, and what earlier attempts left unfinished. Called when a new one is whole.
    */
-  def prune(run: String, attempt: String, keep: Int): Unit = {
+  def prune(run: String, attempt: String, keep: Int, damaged: Set[String] = Set.empty): Unit = {
     val (whole, _) = list()
-    val (own, others) = whole.partition(_.run == run)
+    val (own, others) = whole.filterNot(manifest => damaged(manifest.name)).partition(_.run == run)
     val kept = (own ++ others).take(keep).map(_.name).toSet
     val wholeNames = whole.map(_.name).toSet
     folders().filterNot(kept).foreach { name =>
@@ -138,11 +140,19 @@ private[bloomery] final class CheckpointFolder(path: String, configuration: Conf
     ()
   }
 
+  /** What a file system says of a file that is not as it was written, is not for users. */
+  private def opened[T](checkpoint: String, file: String)(body: FSDataInputStream => T): T =
+    try Using.resource(fileSystem.open(new Path(new Path(root, checkpoint), file)))(body)
+    catch {
+      case _: ChecksumException => throw new IOException(s"$file was changed")
+      case _: FileNotFoundException => throw new IOException(s"$file is missing")
+    }
+
   private def hasManifest(name: String): Boolean =
     fileSystem.exists(new Path(new Path(root, name), ManifestFile))
 
   private def folders(): Seq[String] =
-    if (fileSystem.exists(root)) {
+    if (exists) {
       fileSystem.listStatus(root).toSeq.filter(_.isDirectory).map(_.getPath.getName).filter(NamePattern.matches)
     } else Seq.empty
 }

@@ -11,15 +11,20 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.rpc.RpcEndpointRef
 import org.apache.spark.util.{RpcUtils, SerializableConfiguration}
 
+import io.bloomery.UserError
 import io.bloomery.engine.{CheckpointState, NativeTrainer}
 
-/** What workers need to know of a fit's checkpoints; `attempt` counts jobs, a stage attempt is added. */
+/**
+ * What workers need to know of a fit's checkpoints; `attempt` counts jobs, a stage attempt is added. `damaged` are those
+ * that are of no use to anybody.
+ */
 private[bloomery] final case class CheckpointTarget(
     path: String,
     keep: Int,
     run: String,
     restart: Int,
     source: String,
+    damaged: Set[String],
     configuration: SerializableConfiguration) {
   def folder: CheckpointFolder = new CheckpointFolder(path, configuration.value)
   def attempt(stage: Int): String = s"$restart.$stage"
@@ -69,7 +74,7 @@ private[bloomery] final class CheckpointWriter(
       add(manifest, CheckpointFolder.State, shared = true)
       if (!weightsOnly)
         add(manifest, CheckpointFolder.ofWorker(if (rank < manifest.workers) rank else 0), shared = false)
-      trainer.restore(weightsOnly)
+      if (weightsOnly) restoreWeights(name) else trainer.restore(weightsOnly = false)
     }
     thread.start()
   }
@@ -84,6 +89,15 @@ private[bloomery] final class CheckpointWriter(
     thread.interrupt()
     thread.join(CheckpointWriter.EndGrace.toMillis)
   }
+
+  private def restoreWeights(name: String): Unit =
+    try trainer.restore(weightsOnly = true)
+    catch {
+      case error: UserError =>
+        throw new UserError(
+          s"Weights of checkpoint $name cannot be taken: ${error.getMessage}. Set the network as it was, or set resume" +
+            " to \"never\" to start anew")
+    }
 
   private def add(manifest: Manifest, name: String, shared: Boolean): Unit =
     manifest.file(name).foreach(file => folder.read(manifest.name, file)(trainer.addToState(shared, _)))
@@ -150,7 +164,7 @@ private[bloomery] final class CheckpointWriter(
 
   /** What stays too long costs room and nothing else. */
   private def prune(attempt: String): Unit =
-    try folder.prune(target.run, attempt, target.keep)
+    try folder.prune(target.run, attempt, target.keep, target.damaged)
     catch {
       case NonFatal(error) if !stopped =>
         tell(s"Older checkpoints cannot be removed: ${target.path}, ${CheckpointFolder.reason(error)}")

@@ -25,6 +25,7 @@ private[bloomery] final class FitCheckpoints(
       run,
       request.numWorkers,
       source,
+      request.epochs,
       events.add)
   }
 
@@ -49,7 +50,14 @@ private[bloomery] final class FitCheckpoints(
         " itself"
 
   def target(restart: Int): Option[CheckpointTarget] = request.checkpoints.map { wanted =>
-    CheckpointTarget(wanted.path, wanted.keep, run, restart, source, new SerializableConfiguration(configuration))
+    CheckpointTarget(
+      wanted.path,
+      wanted.keep,
+      run,
+      restart,
+      source,
+      board.fold(Set.empty[String])(_.damaged),
+      new SerializableConfiguration(configuration))
   }
 
   override def close(): Unit = board.foreach(_.close())

@@ -48,6 +48,9 @@ final case class TrainRequest(
     dataMemory: Option[Long] = None,
     workerCpus: Option[Int] = None) {
 
+  /** As the task has them; the engine trains one where none are given. */
+  def epochs: Int = Json.parse(task, "task").path("training").path("epochs").asInt(1)
+
   /** Seconds after which a silent worker counts as lost, as the task has them. */
   def stepTimeout: Double =
     Json.parse(task, "task").path("worker").path("stepTimeout").asDouble(Double.PositiveInfinity)
@@ -87,7 +90,8 @@ object TrainJob extends Logging {
     Slots.check(session.sparkContext.conf, numWorkers, workerCpus)
     WorkerNetwork.encrypts(WorkerNetwork.conf(session))
     LocalFolders.checkDriver(SparkEnv.get)
-    checkpoints.foreach(request => new CheckpointFolder(request.path, hadoopConf(session)).checkWritable())
+    checkpoints.foreach(request =>
+      CheckpointBoard.check(new CheckpointFolder(request.path, hadoopConf(session)), request))
     traceDir.foreach(path => new TraceFolder(path, hadoopConf(session)).checkWritable())
   }
 

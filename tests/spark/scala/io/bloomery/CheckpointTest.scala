@@ -242,6 +242,25 @@ class CheckpointTest extends AnyFunSuite with EngineSuite {
     assert(!Files.exists(missing))
   }
 
+  test("other files are told in words, and so are rows that come another way") {
+    val files = Seq.fill(2) {
+      val to = temporary("files").resolve("data").toString
+      Tiny.data(spark, partitions = 2).write.parquet(to)
+      spark.read.parquet(to)
+    }
+    val path = folder()
+    classifier(path).setEpochs(2).fit(files.head)
+    val error = intercept[UserError](classifier(path).fit(files.last))
+    assert(error.getMessage == "Data differs from the checkpoint's: 2 Parquet files of 600 rows as before, but with" +
+      " other names or sizes. Take another checkpointPath, or set resume to \"weights\"")
+    spark.conf.set("spark.bloomery.input.path", "rows")
+    try {
+      assert(texts(classifier(path).setEpochs(3).fit(files.head)).head ==
+        "Rows come from Spark, those of the checkpoint came from 2 Parquet files of 600 rows: that they are the same is" +
+        " known by their number and places alone")
+    } finally spark.conf.unset("spark.bloomery.input.path")
+  }
+
   private def damage(checkpoint: LocalPath): Unit = {
     val state = checkpoint.resolve("state.safetensors")
     val bytes = Files.readAllBytes(state)

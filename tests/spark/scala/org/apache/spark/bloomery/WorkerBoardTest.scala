@@ -1,6 +1,7 @@
 package org.apache.spark.bloomery
 
 import scala.collection.mutable
+import scala.concurrent.duration._
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -108,6 +109,15 @@ class WorkerBoardTest extends AnyFunSuite {
     val early = new Fixture(numWorkers = 0).board
     early.lostExecutor("e1", "killed")
     assert(early.lastExecutorLoss.contains("Executor e1 was lost: killed"))
+  }
+
+  test("the word of a lost executor is waited for, but not for ever") {
+    val board = new Fixture().board
+    assert(board.awaitExecutorLoss(50.millis).isEmpty)
+    val told = new Thread(() => { Thread.sleep(50); board.lostExecutor("e9", "killed"); () })
+    told.start()
+    assert(board.awaitExecutorLoss(10.seconds).contains("Executor e9 was lost: killed"))
+    told.join()
   }
 
   test("reports of an earlier attempt change nothing") {

@@ -79,6 +79,9 @@ object TrainJob extends Logging {
   private val EndGrace = 5.seconds
   private val PollInterval = 100.millis
 
+  /** How long Spark's word of a lost executor may come behind the failure that it caused. */
+  private val LossGrace = 2.seconds
+
   /** Refuses what can never run, before any job. */
   def check(
       session: SparkSession,
@@ -311,7 +314,7 @@ object TrainJob extends Logging {
 
   /** Often Spark ends the others before they can tell that they lost a peer. */
   private def executorLoss(board: WorkerBoard, ended: Throwable): Option[String] =
-    board.lastExecutorLoss.filter(_ => String.valueOf(ended.getMessage).contains("ExecutorLostFailure"))
+    if (String.valueOf(ended.getMessage).contains("ExecutorLostFailure")) board.awaitExecutorLoss(LossGrace) else None
 
   private def hadoopConf(session: SparkSession): Configuration =
     session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()

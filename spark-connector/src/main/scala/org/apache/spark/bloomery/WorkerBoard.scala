@@ -3,6 +3,7 @@ package org.apache.spark.bloomery
 import java.util.Locale
 
 import scala.collection.mutable
+import scala.concurrent.duration.FiniteDuration
 
 import io.bloomery.engine.Progress
 
@@ -67,11 +68,19 @@ private[bloomery] final class WorkerBoard(
     val text = (s"Executor $executor was lost: $reason" +: ranks.map(rank => s"It ran ${describe(rank)}"))
       .mkString(". ")
     if (ranks.nonEmpty || executorLoss.isEmpty) executorLoss = Some(text)
+    notifyAll()
     text
   }
 
   /** The last executor lost that had a worker of ours; a first one may go before its workers say where they are. */
   def lastExecutorLoss: Option[String] = synchronized(executorLoss)
+
+  /** The same, where Spark may tell of it a moment after the stage has failed. */
+  def awaitExecutorLoss(patience: FiniteDuration): Option[String] = synchronized {
+    val deadline = patience.fromNow
+    while (executorLoss.isEmpty && deadline.hasTimeLeft()) wait(math.max(1, deadline.timeLeft.toMillis))
+    executorLoss
+  }
 
   private def stragglers(attempt: Int): Seq[(Int, String)] = {
     val current = signs.filter { case (_, sign) => sign.attempt == attempt }.toMap

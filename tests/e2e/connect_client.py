@@ -29,7 +29,7 @@ from bloomery import layers as L
 VALUES = {
     "whole_number": 3,
     "large_whole_number": 3,
-    "toFloat": 0.5,
+    "number": 0.5,
     "toBoolean": True,
     "toString": "text",
     "toListString": ["one", "two"],

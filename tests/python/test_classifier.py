@@ -70,7 +70,7 @@ def test_every_param_has_keyword_setter_and_getter(spark, kind):
         del special["metrics"]
     if kind is NeuralNetRegressor:
         special["labelCols"] = ["a", "b"]
-    kinds = {"whole_number": int, "large_whole_number": int, "toFloat": float, "toBoolean": bool, "toString": str}
+    kinds = {"whole_number": int, "large_whole_number": int, "number": float, "toBoolean": bool, "toString": str}
     for param in kind().params:
         value = special.get(param.name) or values[kinds.get(param.typeConverter.__name__, str)]
         capital = param.name[0].upper() + param.name[1:]

@@ -90,7 +90,8 @@ def test_saving_onto_something_needs_overwrite(spark, model, tmp_path):
 
 
 def test_file_that_cannot_be_written_is_one_sentence(spark, model, tmp_path):
-    with pytest.raises(OSError, match=r'^No FileSystem for scheme "nowhere"$'):
+    refusal = r'^The model cannot be saved here: nowhere://model, No FileSystem for scheme "nowhere"; choose another'
+    with pytest.raises(bloomery.UserError, match=refusal):
         model.save("nowhere://model")
     with pytest.raises(bloomery.UserError, match=r"^The ONNX file cannot be written to: nowhere://model\.onnx, "):
         model.exportOnnx("nowhere://model.onnx")

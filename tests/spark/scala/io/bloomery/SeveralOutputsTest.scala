@@ -99,8 +99,9 @@ class SeveralOutputsTest extends AnyFunSuite with EngineSuite {
       "labelCols names a column that is not there: lable; did you mean label?"))
     assert(refused(estimator.setLabelCols(Map("species" -> "word", "total" -> "total"))).contains(
       """or texts of classes as {"column": "word", "vocabulary": [...]} in NeuralNetEstimator: column word, type STRING"""))
-    assert(refused(new NeuralNetEstimator().setNetwork(network)).startsWith(
-      "inputCols names a column that is not there: place"))
+    assert(refused(new NeuralNetEstimator().setNetwork(network)).startsWith("No columns of targets: set labelCols"))
+    assert(refused(estimator.setInputCols(Map("numbers" -> "numbers", "place" -> "plaice"))).startsWith(
+      "inputCols names a column that is not there: plaice"))
     assert(refused(estimator.setMetrics(Map("species" -> Seq[Metric]("accuracy"), "cost" -> Nil))).contains("cost"))
   }
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from pyspark import SparkContext
-
 _AGAIN = 0.5  # seconds; a job may come after it was asked for
 
 
@@ -26,6 +24,8 @@ def interruptible() -> Iterator[None]:
 
     Only the main thread gets signals: elsewhere this does nothing.
     """
+    from pyspark import SparkContext  # a client of Spark Connect has none, and does not come here
+
     context = SparkContext._active_spark_context
     if context is None or threading.current_thread() is not threading.main_thread():
         yield

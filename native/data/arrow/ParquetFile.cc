@@ -47,13 +47,10 @@ parquet::ReaderProperties readerProperties(int64_t pieceBytes) {
   return properties;
 }
 
-// Ranges are read when the first of their columns is needed, and by the thread that needs it.
-parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& schema, int64_t pieceBytes,
+parquet::ArrowReaderProperties arrowProperties(const parquet::SchemaDescriptor& schema,
                                                const std::vector<std::string>& encodedTexts) {
   parquet::ArrowReaderProperties properties(/*use_threads=*/false);
-  properties.set_pre_buffer(pieceBytes == 0);
-  properties.set_cache_options(kCoalescing);
-  properties.set_io_context(arrow::io::IOContext(recyclingPool()));
+  properties.set_pre_buffer(false);  // for all columns at once, see open
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
     bool isWanted = std::ranges::find(encodedTexts, schema.GetColumnRoot(leaf)->name()) != encodedTexts.end();
     if (isWanted)
@@ -143,7 +140,7 @@ void ParquetFile::makeReader(int64_t pieceBytes) {
   reader_ = guarded([&]() -> arrow::Result<std::unique_ptr<parquet::arrow::FileReader>> {
     auto file = parquet::ParquetFileReader::Open(source_, readerProperties(pieceBytes), metadata_);
     metadata_ = file->metadata();
-    auto properties = arrowProperties(*metadata_->schema(), pieceBytes, encodedTexts_);
+    auto properties = arrowProperties(*metadata_->schema(), encodedTexts_);
     return parquet::arrow::FileReader::Make(recyclingPool(), std::move(file), properties);
   });
   pieceBytes_ = pieceBytes;
@@ -162,11 +159,11 @@ std::vector<std::shared_ptr<arrow::Field>> ParquetFile::fields(const std::vector
 }
 
 // Parquet counts the leaves of nested columns one by one.
-std::vector<int> ParquetFile::leavesOf(const std::vector<std::string>& columns) const {
+std::vector<int> ParquetFile::leavesOf(const std::string& column) const {
   const parquet::SchemaDescriptor& schema = *metadata_->schema();
   std::vector<int> leaves;
   for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
-    if (std::ranges::find(columns, schema.GetColumnRoot(leaf)->name()) != columns.end()) leaves.push_back(leaf);
+    if (schema.GetColumnRoot(leaf)->name() == column) leaves.push_back(leaf);
   }
   return leaves;
 }
@@ -218,16 +215,14 @@ void ParquetFile::settleBatchRows(const arrow::RecordBatch& last) {
   setBatchRows(std::clamp<int64_t>(kBatchBytes / rowBytes, 1, most));
 }
 
-void ParquetFile::setBatchRows(int64_t rows) {
-  reader_->set_batch_size(rowsByFew_ > 0 ? std::min(rows, kFewRows) : rows);
-}
+void ParquetFile::setBatchRows(int64_t rows) { batchRows_ = rowsByFew_ > 0 ? std::min(rows, kFewRows) : rows; }
 
 void ParquetFile::beginWithFewRows() { rowsByFew_ = kFirstRows; }
 
 void ParquetFile::start(const std::vector<std::string>& columns) {
   fields(columns);
   columns_ = columns;
-  batches_.reset();
+  rows_.reset();
   rowsByFew_ = 0;
   nextGroup_ = 0;
   endGroup_ = numRowGroups();
@@ -242,30 +237,36 @@ void ParquetFile::start(const std::vector<std::string>& columns, int rowGroup) {
   endGroup_ = rowGroup + 1;
 }
 
-// One group at a time: what was read of the one before is let go.
+// One group at a time: what was read of the one before is let go. Ranges are read when the first of their columns is
+// needed, and by the thread that needs it.
 void ParquetFile::open(int rowGroup) {
-  std::vector<int> leaves = leavesOf(columns_);
+  std::vector<GroupRows::Column> columns;
+  std::vector<int> leaves;
+  for (const auto& field : fields(columns_)) {
+    columns.push_back({field, leavesOf(field->name())});
+    leaves.insert(leaves.end(), columns.back().leaves.begin(), columns.back().leaves.end());
+  }
   int64_t piece = guarded([&]() -> arrow::Result<int64_t> { return pieceBytes(leaves, rowGroup); });
   if (piece != pieceBytes_) makeReader(piece);
-  batches_ = guarded([&]() -> arrow::Result<std::unique_ptr<arrow::RecordBatchReader>> {
+  rows_ = guarded([&]() -> arrow::Result<GroupRows> {
+    if (piece == 0) {
+      reader_->parquet_reader()->PreBuffer({rowGroup}, leaves, arrow::io::IOContext(recyclingPool()), kCoalescing);
+    }
     setBatchRows(firstBatchRows(leaves, rowGroup));
-    return reader_->GetRecordBatchReader({rowGroup}, leaves);
+    return GroupRows::open(*reader_, rowGroup, std::move(columns));
   });
 }
 
 std::shared_ptr<arrow::RecordBatch> ParquetFile::next() {
   check(!columns_.empty(), "Rows of a Parquet file were asked for before its columns were chosen");
   std::shared_ptr<arrow::RecordBatch> batch;
-  while (batch == nullptr && (batches_ != nullptr || nextGroup_ < endGroup_)) {
-    if (batches_ == nullptr) open(nextGroup_++);
-    batch = guarded([&] { return batches_->Next(); });
-    if (batch == nullptr) batches_.reset();
+  while (batch == nullptr && (rows_ || nextGroup_ < endGroup_)) {
+    if (!rows_) open(nextGroup_++);
+    batch = guarded([&] { return rows_->next(batchRows_); });
+    if (batch == nullptr) rows_.reset();
   }
-  if (batch == nullptr) return nullptr;
-  settleBatchRows(*batch);
-  std::vector<std::shared_ptr<arrow::Array>> arrays;
-  for (const std::string& column : columns_) arrays.push_back(batch->GetColumnByName(column));
-  return arrow::RecordBatch::Make(arrow::schema(fields(columns_)), batch->num_rows(), std::move(arrays));
+  if (batch != nullptr) settleBatchRows(*batch);
+  return batch;
 }
 
 }  // namespace bloomery::data

@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/arrow/GroupRows.h"
 #include "data/arrow/SourceFile.h"
 
 namespace bloomery::data {
@@ -46,7 +48,7 @@ class ParquetFile {
  private:
   template <typename Read>
   auto guarded(Read read) const -> decltype(read().ValueUnsafe());
-  std::vector<int> leavesOf(const std::vector<std::string>& columns) const;
+  std::vector<int> leavesOf(const std::string& column) const;
   int64_t pieceBytes(const std::vector<int>& leaves, int rowGroup) const;
   int64_t firstBatchRows(const std::vector<int>& leaves, int rowGroup) const;
   void makeReader(int64_t pieceBytes);
@@ -66,8 +68,9 @@ class ParquetFile {
   int64_t numRows_ = 0;
   std::vector<std::string> columns_;
   int nextGroup_ = 0, endGroup_ = 0;
-  int64_t rowsByFew_ = 0;                              // still to come in batches of few rows
-  std::unique_ptr<arrow::RecordBatchReader> batches_;  // of the group before the next one; borrows the reader
+  int64_t batchRows_ = 0;
+  int64_t rowsByFew_ = 0;          // still to come in batches of few rows
+  std::optional<GroupRows> rows_;  // of the group before the next one; borrows the reader
 };
 
 }  // namespace bloomery::data

@@ -56,6 +56,7 @@ void RowStore::settleTarget(size_t target, bool isClass) {
   check(numRows() == 0, "Target changes after rows were added: ", target);
   format_.targets[target].isClass = isClass;
   chunks_.clear();
+  newest_ = nullptr;
   layOut();
 }
 
@@ -100,6 +101,8 @@ void RowStore::addChunk() {
   }
   if (!chunks_.empty()) bringPages(memory.get(), chunkBytes_);  // few rows take little
   std::lock_guard lock(chunksMutex_);
+  newest_ = memory.get();
+  newestFirst_ = static_cast<int64_t>(chunks_.size()) * rowsPerBlock_;
   chunks_.push_back({std::move(memory)});
 }
 
@@ -110,7 +113,7 @@ ChunkMemory RowStore::spillOldest() {
   SpillSpace::Place written = space_->write({chunk.memory.get(), chunkBytes_});
   std::lock_guard lock(chunksMutex_);
   chunk.place = written;
-  ++numSpilled_;
+  if (++numSpilled_ == chunks_.size()) newest_ = nullptr;
   return std::move(chunk.memory);
 }
 

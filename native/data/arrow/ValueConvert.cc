@@ -65,9 +65,10 @@ int64_t findNotFiniteOf(const std::byte* values, int64_t begin, int64_t count) {
     std::memcpy(&bits, values + static_cast<size_t>(i) * sizeof(T), sizeof(T));
     return (bits & exponent) == exponent;
   };
-  bool any = false;
-  for (int64_t i = begin; i < count; ++i) any |= isBad(i);
-  if (!any) return -1;
+  // As wide as the values, so that it takes as many of them at once as fit into a register.
+  Bits any = 0;
+  for (int64_t i = begin; i < count; ++i) any |= isBad(i) ? ~Bits{0} : Bits{0};
+  if (any == 0) return -1;
   for (int64_t i = begin; i < count; ++i) {
     if (isBad(i)) return i;
   }

@@ -61,12 +61,25 @@ void RowStore::settleTarget(size_t target, bool isClass) {
 }
 
 void RowStore::append(uint64_t rowId, float weight) {
+  appendRows(rowId, 1);
+  setWeight(numRows() - 1, weight);
+}
+
+int64_t RowStore::appendRows(uint64_t firstId, int64_t count) {
   int64_t row = numRows();
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
-  numRows_.store(row + 1, std::memory_order_relaxed);
-  *reinterpret_cast<uint64_t*>(place(row, rowId_)) = rowId;
-  idHash_ = (idHash_ ^ rowId) * 0x9E3779B97F4A7C15ull + 1;
-  *reinterpret_cast<float*>(place(row, weight_)) = weight;
+  bool isNewest = row >= newestFirst_ && newest_ != nullptr;
+  int64_t index = isNewest ? row - newestFirst_ : row % rowsPerBlock_;
+  count = std::min(count, rowsPerBlock_ - index);
+  numRows_.store(row + count, std::memory_order_relaxed);
+  auto* ids = reinterpret_cast<uint64_t*>(place(row, rowId_));
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t id = firstId + static_cast<uint64_t>(i);
+    ids[i] = id;
+    idHash_ = (idHash_ ^ id) * 0x9E3779B97F4A7C15ull + 1;
+  }
+  std::fill_n(reinterpret_cast<float*>(place(row, weight_)), count, 1.0f);
+  return count;
 }
 
 std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {

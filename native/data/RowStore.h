@@ -35,6 +35,9 @@ class RowStore {
 
   // Adds a row, whose features and targets are to be filled by the caller at once. ResourceError when memory is out.
   void append(uint64_t rowId, float weight);
+  // Adds rows that weigh 1 and have this and the following ids: as many of them as lie one behind the other, at least
+  // one. Returns how many.
+  int64_t appendRows(uint64_t firstId, int64_t count);
   // For rows of one input and one class: adds a row and returns the place of its features.
   std::byte* append(uint64_t rowId, int32_t label, float weight);
   // Forgets the rows and keeps the memory for the next ones.
@@ -74,6 +77,9 @@ class RowStore {
   const float* values(int64_t row, size_t target = 0) const {
     return reinterpret_cast<float*>(place(row, targets_[target]));
   }
+  void setWeight(int64_t row, float weight) { *reinterpret_cast<float*>(place(row, weight_)) = weight; }
+  // Of this row and those behind it in its chunk.
+  int32_t* labels(int64_t row, size_t target) { return reinterpret_cast<int32_t*>(place(row, targets_[target])); }
   void setLabel(int64_t row, size_t target, int32_t label) {
     *reinterpret_cast<int32_t*>(place(row, targets_[target])) = label;
   }
@@ -116,7 +122,7 @@ class RowStore {
   SpillSpace* space_;
   mutable std::mutex chunksMutex_;  // the ingesting thread, which alone changes the chunks, reads them without it
   std::vector<Chunk> chunks_;
-  std::byte* newest_ = nullptr;       // the last chunk, unless it is on disk, and its first row
+  std::byte* newest_ = nullptr;  // the last chunk, unless it is on disk, and its first row
   int64_t newestFirst_ = 0;
   size_t numSpilled_ = 0;             // the first chunks
   std::atomic<int64_t> numRows_ = 0;  // with those that are not published yet

@@ -317,24 +317,40 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   const auto* indicators = static_cast<const arrow::BooleanArray*>(array(state.validationIndex));
   std::optional<RowHash> hash;
   if (state.columns.validationFraction > 0 && state.columns.validationByContent) hash.emplace(state.arraysOf(*batch));
-  for (int64_t i = 0; i < batch->num_rows(); ++i) {
-    auto place = [&](const std::string& column) { return RowPlace{column, firstRow + i, partition}; };
-    uint64_t rowId = makeRowId(partition, firstRow + i);
-    bool forValidation = indicators != nullptr ? readValidation(*indicators, i, place(state.columns.validation))
-                                               : isForValidation(hash ? hash->of(i) : rowId,
-                                                                 state.columns.validationFraction, state.columns.seed);
-    float weight = weights ? readWeight(*weights, i, place(state.columns.weight)) : 1.0f;
+  auto isHeldBack = [&](int64_t i) {
+    if (indicators != nullptr)
+      return readValidation(*indicators, i, {state.columns.validation, firstRow + i, partition});
+    if (state.columns.validationFraction == 0) return false;
+    uint64_t known = hash ? hash->of(i) : makeRowId(partition, firstRow + i);
+    return isForValidation(known, state.columns.validationFraction, state.columns.seed);
+  };
+  bool someAreHeldBack = indicators != nullptr || state.columns.validationFraction > 0;
+  // Rows that go to one chunk of one store, column by column.
+  int64_t numRows = batch->num_rows(), count = 0;
+  for (int64_t i = 0; i < numRows; i += count) {
+    bool forValidation = isHeldBack(i);
+    int64_t end = someAreHeldBack ? i + 1 : numRows;
+    while (end < numRows && isHeldBack(end) == forValidation) ++end;
     RowStore& store = forValidation ? *state.validation : *state.training;
-    store.append(rowId, weight);
-    int64_t row = store.numRows() - 1;
+    count = store.appendRows(makeRowId(partition, firstRow + i), end - i);
+    int64_t row = store.numRows() - count;
+    auto place = [&](const std::string& column) { return RowPlace{column, firstRow + i, partition}; };
+    if (weights) {
+      RowPlace first = place(state.columns.weight);
+      for (int64_t k = 0; k < count; ++k) store.setWeight(row + k, readWeight(*weights, i + k, first.behind(k)));
+    }
     for (size_t j = 0; j < targets.size(); ++j) {
-      targets[j].copy(i, store, row, state.targets[j].target, place(*state.targets[j].name));
+      targets[j].copy(i, count, store, row, state.targets[j].target, place(*state.targets[j].name));
     }
     for (const Feature& feature : features) {
+      size_t stride = store.format().features[feature.input].bytes();
       std::byte* values = store.features(row, feature.input) + feature.part.offset;
-      feature.column.copy(i, values, place(feature.part.rule.name));
+      feature.column.copy(i, count, values, stride, place(feature.part.rule.name));
       LateValues* late = feature.part.rule.late();
-      if (late != nullptr && !forValidation) late->add(values, feature.part.format.type);
+      if (late == nullptr || forValidation) continue;
+      for (int64_t k = 0; k < count; ++k) {
+        late->add(values + static_cast<size_t>(k) * stride, feature.part.format.type);
+      }
     }
   }
 }

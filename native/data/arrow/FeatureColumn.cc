@@ -1,5 +1,6 @@
 #include "data/arrow/FeatureColumn.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -9,6 +10,7 @@
 #include "data/arrow/CategoryRows.h"
 #include "data/arrow/ImageRows.h"
 #include "data/arrow/NumberRows.h"
+#include "data/arrow/ValueConvert.h"
 #include "data/arrow/VectorColumn.h"
 
 namespace bloomery::data {
@@ -21,6 +23,13 @@ constexpr const char* kCategoryAdvice = "texts and whole numbers, or arrays of t
 const arrow::DataType& decodedType(const arrow::DataType& type) {
   if (type.id() != arrow::Type::DICTIONARY) return type;
   return *static_cast<const arrow::DictionaryType&>(type).value_type();
+}
+
+double numberAt(const std::byte* value, DType type) {
+  return withDType(type, [&](auto found) {
+    std::memcpy(&found, value, sizeof(found));
+    return static_cast<double>(found);
+  });
 }
 
 std::unique_ptr<ColumnRows> readerOf(const arrow::Array& array, const ColumnPart& part) {
@@ -97,7 +106,46 @@ void FeatureColumn::copy(int64_t row, std::byte* to, const RowPlace& place) cons
   if (isNull) return part_.writeRowOfNull(to, place);
   reader_->copy(row, to, place);
   if (part_.rule.nans == NanRule::kError) checkFinite(to, place);
-  if (part_.format.indexLimit > 0 && part_.rule.learnt == nullptr) checkIndices(to, place);
+  if (!hasIndices()) return;
+  for (int64_t i = 0; i < part_.format.count; ++i) {
+    checkIndex(to + static_cast<size_t>(i) * part_.valueBytes(), i, place);
+  }
+}
+
+void FeatureColumn::copy(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const {
+  if (reader_->areNumbers() && encoded_ == nullptr && array_.null_count() == 0) {
+    return copyNumbers(row, count, to, stride, first);
+  }
+  for (int64_t i = 0; i < count; ++i) copy(row + i, to + static_cast<size_t>(i) * stride, first.behind(i));
+}
+
+// Looked at where they lie together, and put into their rows then.
+void FeatureColumn::copyNumbers(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const {
+  constexpr int64_t kAtOnce = 512;
+  alignas(64) std::byte numbers[kAtOnce * sizeof(double)];
+  size_t bytes = part_.valueBytes();
+  for (int64_t done = 0; done < count; done += kAtOnce) {
+    int64_t some = std::min(count - done, kAtOnce);
+    RowPlace place = first.behind(done);
+    reader_->copyNumbers(row + done, some, numbers, place);
+    if (part_.rule.nans == NanRule::kError) {
+      int64_t bad = findNotFinite(part_.format.type, numbers, 0, some);
+      if (bad >= 0) throwNotFinite(numbers + static_cast<size_t>(bad) * bytes, 0, place.behind(bad));
+    }
+    if (hasIndices()) {
+      for (int64_t i = 0; i < some; ++i) checkIndex(numbers + static_cast<size_t>(i) * bytes, 0, place.behind(i));
+    }
+    std::byte* begin = to + static_cast<size_t>(done) * stride;
+    if (stride == bytes) {
+      std::memcpy(begin, numbers, static_cast<size_t>(some) * bytes);
+      continue;
+    }
+    withDType(part_.format.type, [&](auto zero) {
+      for (size_t i = 0; i < static_cast<size_t>(some); ++i) {
+        std::memcpy(begin + i * stride, numbers + i * sizeof(zero), sizeof(zero));
+      }
+    });
+  }
 }
 
 void FeatureColumn::checkFinite(const std::byte* values, const RowPlace& place) const {
@@ -107,26 +155,19 @@ void FeatureColumn::checkFinite(const std::byte* values, const RowPlace& place) 
          LateMeans::isMarked(values + static_cast<size_t>(bad) * part_.valueBytes(), part_.format.type)) {
     bad = findNotFinite(part_.format.type, values, bad + 1, part_.format.count);
   }
-  if (bad < 0) return;
-  double value = withDType(part_.format.type, [&](auto found) {
-    std::memcpy(&found, values + static_cast<size_t>(bad) * sizeof(found), sizeof(found));
-    return static_cast<double>(found);
-  });
-  throw UserError(message(part_.words->element, " is not finite: ", value, ", element ", bad, ", ", place,
-                          "; drop such rows, or set the column's nans to \"pass\""));
+  if (bad >= 0) throwNotFinite(values + static_cast<size_t>(bad) * part_.valueBytes(), bad, place);
 }
 
-void FeatureColumn::checkIndices(const std::byte* values, const RowPlace& place) const {
-  withDType(part_.format.type, [&](auto zero) {
-    for (int64_t i = 0; i < part_.format.count; ++i) {
-      decltype(zero) value;
-      std::memcpy(&value, values + static_cast<size_t>(i) * sizeof(value), sizeof(value));
-      double index = static_cast<double>(value);
-      if (index >= 0 && index < static_cast<double>(part_.format.indexLimit) && std::trunc(index) == index) continue;
-      throw UserError(message("Index out of range: ", index, ", wanted a whole number below ", part_.format.indexLimit,
-                              ", element ", i, ", ", place));
-    }
-  });
+void FeatureColumn::throwNotFinite(const std::byte* value, int64_t element, const RowPlace& place) const {
+  throw UserError(message(part_.words->element, " is not finite: ", numberAt(value, part_.format.type), ", element ",
+                          element, ", ", place, "; drop such rows, or set the column's nans to \"pass\""));
+}
+
+void FeatureColumn::checkIndex(const std::byte* value, int64_t element, const RowPlace& place) const {
+  double index = numberAt(value, part_.format.type);
+  if (index >= 0 && index < static_cast<double>(part_.format.indexLimit) && std::trunc(index) == index) return;
+  throw UserError(message("Index out of range: ", index, ", wanted a whole number below ", part_.format.indexLimit,
+                          ", element ", element, ", ", place));
 }
 
 }  // namespace bloomery::data

@@ -1,6 +1,6 @@
 // A column of features, or of targets that are values, of one record batch, whatever its type: finds the reader of its
-// kind, and keeps the rules that all kinds share. Copies a row at a time into the part of an input that the column
-// fills. Borrows the array and the part.
+// kind, and keeps the rules that all kinds share. Copies rows into the part of an input that the column fills. Borrows
+// the array and the part.
 #pragma once
 
 #include <arrow/api.h>
@@ -26,10 +26,16 @@ class FeatureColumn {
   // Writes the row's values; UserError, naming the place, when they are null, of a wrong length, do not fit, are not
   // finite or are no index below the format's limit, and no rule allows it.
   void copy(int64_t row, std::byte* to, const RowPlace& place) const;
+  // The same of rows that follow each other, each `stride` bytes behind the one before; `first` is the first one's
+  // place.
+  void copy(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const;
 
  private:
+  void copyNumbers(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const;
+  [[noreturn]] void throwNotFinite(const std::byte* value, int64_t element, const RowPlace& place) const;
   void checkFinite(const std::byte* values, const RowPlace& place) const;
-  void checkIndices(const std::byte* values, const RowPlace& place) const;
+  void checkIndex(const std::byte* value, int64_t element, const RowPlace& place) const;
+  bool hasIndices() const { return part_.format.indexLimit > 0 && part_.rule.learnt == nullptr; }
 
   const arrow::Array& array_;
   const ColumnPart& part_;

@@ -25,6 +25,7 @@ class ListLevels {
   explicit ListLevels(const arrow::Array& array);
 
   const arrow::Array& values() const { return *values_; }
+  size_t depth() const { return levels_.size(); }
 
   struct Range {
     int64_t begin;

@@ -33,4 +33,10 @@ void NumberRows::copy(int64_t row, std::byte* to, const RowPlace& place) const {
   }
 }
 
+void NumberRows::copyNumbers(int64_t row, int64_t count, std::byte* to, const RowPlace& first) const {
+  const auto* from = static_cast<const std::byte*>(numbers_.values()) + static_cast<size_t>(row) * numberBytes_;
+  int64_t bad = convert_(from, count, to);
+  if (bad >= 0) part_.failToFit(numbers_.value(row + bad), 0, first.behind(bad));
+}
+
 }  // namespace bloomery::data

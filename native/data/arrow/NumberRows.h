@@ -12,6 +12,8 @@ class NumberRows final : public ColumnRows {
  public:
   NumberRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;
+  bool areNumbers() const override { return lists_.depth() == 0 && part_.format.count == 1; }
+  void copyNumbers(int64_t row, int64_t count, std::byte* to, const RowPlace& first) const override;
 
  private:
   const ColumnPart& part_;

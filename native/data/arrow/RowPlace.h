@@ -11,6 +11,8 @@ struct RowPlace {
   const std::string& column;
   int64_t row;  // in its partition
   int partition;
+
+  RowPlace behind(int64_t rows) const { return {column, row + rows, partition}; }
 };
 
 inline std::ostream& operator<<(std::ostream& out, const RowPlace& place) {

@@ -83,6 +83,30 @@ void TargetColumn::copy(int64_t row, RowStore& store, int64_t storeRow, size_t t
   store.setLabel(storeRow, target, static_cast<int32_t>(label));
 }
 
+void TargetColumn::copy(int64_t row, int64_t count, RowStore& store, int64_t storeRow, size_t target,
+                        const RowPlace& first) const {
+  bool areClasses = numbers_ && !numbers_->hasNulls() && categories_ == nullptr;
+  if (areClasses && copyClasses(row, count, store.labels(storeRow, target))) return;
+  for (int64_t i = 0; i < count; ++i) copy(row + i, store, storeRow + i, target, first.behind(i));
+}
+
+// False where one is no class: who it is, and what to say then, is known row by row.
+bool TargetColumn::copyClasses(int64_t row, int64_t count, int32_t* to) const {
+  return withNumberType(numbers_->type(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(numbers_->values()) + row;
+    auto classes = static_cast<double>(rule_.shape.numElements());
+    bool fits = true;
+    for (int64_t i = 0; i < count; ++i) {
+      auto label = static_cast<double>(from[i]);
+      bool isClass = label >= 0 && label < classes;
+      to[i] = isClass ? static_cast<int32_t>(label) : 0;
+      fits &= isClass && static_cast<double>(to[i]) == label;
+    }
+    return fits;
+  });
+}
+
 void TargetColumn::checkValues(const float* values, const RowPlace& place) const {
   for (int64_t i = 0; i < part_.format.count; ++i) {
     bool fits = rule_.probabilities ? values[i] >= 0 && values[i] <= 1 : std::isfinite(values[i]);

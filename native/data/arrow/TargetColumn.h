@@ -1,5 +1,5 @@
 // The column of one output's targets in one record batch: class indices or values, as the output's rule and the
-// column's type have it. Copies a row at a time into a RowStore. Borrows the array and the rule.
+// column's type have it. Copies rows into a RowStore. Borrows the array and the rule.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,11 @@ class TargetColumn {
   // Writes the target of the store's row; UserError, naming the place, when it is null, no class, not finite or no
   // probability where one is wanted.
   void copy(int64_t row, RowStore& store, int64_t storeRow, size_t target, const RowPlace& place) const;
+  // The same of rows that follow each other, also in one chunk of the store; `first` is the first one's place.
+  void copy(int64_t row, int64_t count, RowStore& store, int64_t storeRow, size_t target, const RowPlace& first) const;
 
  private:
+  bool copyClasses(int64_t row, int64_t count, int32_t* to) const;
   static ColumnPart partOf(const TargetRule& rule, const std::string& column);
   double classOf(int64_t row, const RowPlace& place) const;
   void checkValues(const float* values, const RowPlace& place) const;

@@ -5,6 +5,7 @@
 
 #include "base/Error.h"
 #include "base/Pages.h"
+#include "data/LateValues.h"
 
 namespace bloomery::data {
 
@@ -12,6 +13,24 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
 constexpr size_t kAlignment = 64;  // of columns
+
+// Codes of words that are still learnt depend on who came first.
+std::vector<ContentPrint::Range> settledBytes(const FeatureFormat& feature) {
+  std::vector<ContentPrint::Range> codes, settled;
+  for (const auto& late : feature.late) {
+    auto [first, end] = late->codes();
+    codes.push_back(
+        {static_cast<size_t>(first) * sizeOf(feature.type), static_cast<size_t>(end) * sizeOf(feature.type)});
+  }
+  std::sort(codes.begin(), codes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  codes.push_back({feature.bytes(), feature.bytes()});
+  size_t at = 0;
+  for (const ContentPrint::Range& one : codes) {
+    if (at < one.first) settled.push_back({at, one.first});
+    at = std::max(at, one.end);
+  }
+  return settled;
+}
 
 size_t roundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -59,13 +78,25 @@ void RowStore::settleTarget(size_t target, bool isClass) {
   layOut();
 }
 
+void RowStore::printContents() {
+  contents_.clearColumns();
+  auto all = [&](const Column& column) { contents_.addColumn(column.offset, column.bytes, {{0, column.bytes}}); };
+  for (size_t i = 0; i < features_.size(); ++i) {
+    contents_.addColumn(features_[i].offset, features_[i].bytes, settledBytes(format_.features[i]));
+  }
+  for (const Column& target : targets_) all(target);
+  all(weight_);
+}
+
 void RowStore::append(uint64_t rowId, float weight) {
   int64_t row = numRows();
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
   numRows_.store(row + 1, std::memory_order_relaxed);
-  *reinterpret_cast<uint64_t*>(place(row, rowId_)) = rowId;
+  lastChunk_ = chunkOf(row);
+  lastIndex_ = static_cast<size_t>(row % rowsPerBlock_);
+  reinterpret_cast<uint64_t*>(lastChunk_ + rowId_.offset)[lastIndex_] = rowId;
   idHash_ = (idHash_ ^ rowId) * 0x9E3779B97F4A7C15ull + 1;
-  *reinterpret_cast<float*>(place(row, weight_)) = weight;
+  reinterpret_cast<float*>(lastChunk_ + weight_.offset)[lastIndex_] = weight;
 }
 
 std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {

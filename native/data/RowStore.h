@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "data/ContentPrint.h"
 #include "data/RowFormat.h"
 #include "data/SpillSpace.h"
 
@@ -41,6 +42,14 @@ class RowStore {
   void clear() {
     numRows_ = 0;
     idHash_ = 0;
+    contents_.clear();
+  }
+
+  // From the next row on, `contents` is kept: call when all columns have their places, and then `filled` for each row.
+  void printContents();
+  // The row that was appended last holds what it will.
+  void filled() {
+    if (contents_.hasColumns()) contents_.add(lastChunk_, lastIndex_);
   }
 
   // The ingesting thread says that all rows appended so far are filled, and that no more will come.
@@ -54,6 +63,8 @@ class RowStore {
   int64_t numRows() const { return numRows_.load(std::memory_order_relaxed); }
   // Of the ids of all rows in their order; for the ingesting thread, and for others once all rows are there.
   uint64_t idHash() const { return idHash_; }
+  // Likewise of what they hold, in any order, without what only all rows settle.
+  uint64_t contents() const { return contents_.sum(); }
   int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
   size_t bytesPerRow() const;
   size_t memoryBytes() const { return (chunks_.size() - numSpilled_) * chunkBytes_; }
@@ -94,10 +105,13 @@ class RowStore {
     size_t bytes = 0;
   };
 
-  std::byte* place(int64_t row, const Column& column) const {
+  std::byte* chunkOf(int64_t row) const {
     std::byte* chunk = chunks_[static_cast<size_t>(row / rowsPerBlock_)].memory.get();
     if (chunk == nullptr) throwOnDisk(row);
-    return chunk + column.offset + static_cast<size_t>(row % rowsPerBlock_) * column.bytes;
+    return chunk;
+  }
+  std::byte* place(int64_t row, const Column& column) const {
+    return chunkOf(row) + column.offset + static_cast<size_t>(row % rowsPerBlock_) * column.bytes;
   }
   [[noreturn]] static void throwOnDisk(int64_t row);
   void layOut();
@@ -114,7 +128,10 @@ class RowStore {
   std::vector<Chunk> chunks_;
   size_t numSpilled_ = 0;             // the first chunks
   std::atomic<int64_t> numRows_ = 0;  // with those that are not published yet
+  std::byte* lastChunk_ = nullptr;    // of the row that was appended last
+  size_t lastIndex_ = 0;              // of that row in its chunk
   uint64_t idHash_ = 0;
+  ContentPrint contents_;
 
   mutable std::mutex arrivalMutex_;
   mutable std::condition_variable arrival_;

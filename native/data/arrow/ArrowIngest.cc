@@ -336,6 +336,7 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
       LateValues* late = feature.part.rule.late();
       if (late != nullptr && !forValidation) late->add(values, feature.part.format.type);
     }
+    store.filled();
   }
 }
 

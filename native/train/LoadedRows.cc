@@ -64,6 +64,12 @@ LoadedRows::LoadedRows(const TaskSpec& task)
       validation_(task.rowFormat(), space_.get()),
       ingest_(columns_, task.targetRules(), &training_, &validation_) {}
 
+void LoadedRows::schema(void* arrowSchema) {
+  ingest_.schema(arrowSchema);
+  training_.printContents();
+  validation_.printContents();
+}
+
 void LoadedRows::ingest(void* arrowArray, int partition, int64_t firstRow) {
   ingest_.ingest(arrowArray, partition, firstRow);
   training_.publish();

@@ -27,7 +27,7 @@ class LoadedRows {
   // With what all rows settle.
   const data::IngestColumns& columns() const { return columns_; }
 
-  void schema(void* arrowSchema) { ingest_.schema(arrowSchema); }
+  void schema(void* arrowSchema);
   void ingest(void* arrowArray, int partition, int64_t firstRow);
   void finish();
 

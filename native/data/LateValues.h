@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/Categories.h"
@@ -26,6 +27,8 @@ class LateValues {
     first_ = first;
     count_ = count;
   }
+  // Which values of the input are codes that this worker alone gave, from the first on and before the end.
+  virtual std::pair<int64_t, int64_t> codes() const { return {0, 0}; }
   // Counts a row that is trained on. `values` are the column's, as they are stored.
   virtual void add(const std::byte* values, DType type) = 0;
   // What this worker found, for the others.
@@ -69,6 +72,7 @@ class LateVocabulary final : public LateValues {
   LateVocabulary(std::string column, CategoryRule rule) : column_(std::move(column)), rule_(std::move(rule)) {}
   void limit(int64_t indexLimit) { indexLimit_ = indexLimit; }
 
+  std::pair<int64_t, int64_t> codes() const override { return {first_, first_ + count_}; }
   // What stands for the word till the vocabulary is known; never 0, which stays 0.
   int64_t codeOf(std::string_view word);
 

@@ -5,6 +5,7 @@
 
 #include "base/Error.h"
 #include "base/Pages.h"
+#include "data/LateValues.h"
 
 namespace bloomery::data {
 
@@ -12,6 +13,24 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
 constexpr size_t kAlignment = 64;  // of columns
+
+// Codes of words that are still learnt depend on who came first.
+std::vector<ContentPrint::Range> settledBytes(const FeatureFormat& feature) {
+  std::vector<ContentPrint::Range> codes, settled;
+  for (const auto& late : feature.late) {
+    auto [first, end] = late->codes();
+    codes.push_back(
+        {static_cast<size_t>(first) * sizeOf(feature.type), static_cast<size_t>(end) * sizeOf(feature.type)});
+  }
+  std::sort(codes.begin(), codes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  codes.push_back({feature.bytes(), feature.bytes()});
+  size_t at = 0;
+  for (const ContentPrint::Range& one : codes) {
+    if (at < one.first) settled.push_back({at, one.first});
+    at = std::max(at, one.end);
+  }
+  return settled;
+}
 
 size_t roundedUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -60,6 +79,16 @@ void RowStore::settleTarget(size_t target, bool isClass) {
   layOut();
 }
 
+void RowStore::printContents() {
+  contents_.clearColumns();
+  auto all = [&](const Column& column) { contents_.addColumn(column.offset, column.bytes, {{0, column.bytes}}); };
+  for (size_t i = 0; i < features_.size(); ++i) {
+    contents_.addColumn(features_[i].offset, features_[i].bytes, settledBytes(format_.features[i]));
+  }
+  for (const Column& target : targets_) all(target);
+  all(weight_);
+}
+
 void RowStore::append(uint64_t rowId, float weight) {
   appendRows(rowId, 1);
   setWeight(numRows() - 1, weight);
@@ -68,18 +97,23 @@ void RowStore::append(uint64_t rowId, float weight) {
 int64_t RowStore::appendRows(uint64_t firstId, int64_t count) {
   int64_t row = numRows();
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
-  bool isNewest = row >= newestFirst_ && newest_ != nullptr;
-  int64_t index = isNewest ? row - newestFirst_ : row % rowsPerBlock_;
-  count = std::min(count, rowsPerBlock_ - index);
+  Spot spot = spotOf(row);
+  count = std::min(count, rowsPerBlock_ - static_cast<int64_t>(spot.index));
   numRows_.store(row + count, std::memory_order_relaxed);
-  auto* ids = reinterpret_cast<uint64_t*>(place(row, rowId_));
+  auto* ids = reinterpret_cast<uint64_t*>(place(spot, rowId_));
   for (int64_t i = 0; i < count; ++i) {
     uint64_t id = firstId + static_cast<uint64_t>(i);
     ids[i] = id;
     idHash_ = (idHash_ ^ id) * 0x9E3779B97F4A7C15ull + 1;
   }
-  std::fill_n(reinterpret_cast<float*>(place(row, weight_)), count, 1.0f);
+  std::fill_n(reinterpret_cast<float*>(place(spot, weight_)), count, 1.0f);
   return count;
+}
+
+void RowStore::filled(int64_t row, int64_t count) {
+  if (!contents_.hasColumns()) return;
+  Spot first = spotOf(row);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) contents_.add(first.chunk, first.index + i);
 }
 
 std::byte* RowStore::append(uint64_t rowId, int32_t label, float weight) {

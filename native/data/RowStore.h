@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "data/ContentPrint.h"
 #include "data/RowFormat.h"
 #include "data/SpillSpace.h"
 
@@ -44,7 +45,13 @@ class RowStore {
   void clear() {
     numRows_ = 0;
     idHash_ = 0;
+    contents_.clear();
   }
+
+  // From the next row on, `contents` is kept: call when all columns have their places, and then `filled` for all rows.
+  void printContents();
+  // These rows of one chunk hold what they will.
+  void filled(int64_t row, int64_t count);
 
   // The ingesting thread says that all rows appended so far are filled, and that no more will come.
   void publish() { publish(false); }
@@ -57,6 +64,8 @@ class RowStore {
   int64_t numRows() const { return numRows_.load(std::memory_order_relaxed); }
   // Of the ids of all rows in their order; for the ingesting thread, and for others once all rows are there.
   uint64_t idHash() const { return idHash_; }
+  // Likewise of what they hold, in any order, without what only all rows settle.
+  uint64_t contents() const { return contents_.sum(); }
   int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
   size_t bytesPerRow() const;
   size_t memoryBytes() const { return (chunks_.size() - numSpilled_) * chunkBytes_; }
@@ -100,15 +109,21 @@ class RowStore {
     size_t bytes = 0;
   };
 
-  std::byte* place(int64_t row, const Column& column) const {
+  struct Spot {
+    std::byte* chunk;
+    size_t index;  // of the row in it
+  };
+  Spot spotOf(int64_t row) const {
     // Rows are mostly filled where they were appended, and a division takes as long as copying a short row.
-    if (row >= newestFirst_ && newest_ != nullptr) {
-      return newest_ + column.offset + static_cast<size_t>(row - newestFirst_) * column.bytes;
-    }
+    if (row >= newestFirst_ && newest_ != nullptr) return {newest_, static_cast<size_t>(row - newestFirst_)};
     std::byte* chunk = chunks_[static_cast<size_t>(row / rowsPerBlock_)].memory.get();
     if (chunk == nullptr) throwOnDisk(row);
-    return chunk + column.offset + static_cast<size_t>(row % rowsPerBlock_) * column.bytes;
+    return {chunk, static_cast<size_t>(row % rowsPerBlock_)};
   }
+  static std::byte* place(const Spot& spot, const Column& column) {
+    return spot.chunk + column.offset + spot.index * column.bytes;
+  }
+  std::byte* place(int64_t row, const Column& column) const { return place(spotOf(row), column); }
   [[noreturn]] static void throwOnDisk(int64_t row);
   void layOut();
   void addChunk();
@@ -127,6 +142,7 @@ class RowStore {
   size_t numSpilled_ = 0;             // the first chunks
   std::atomic<int64_t> numRows_ = 0;  // with those that are not published yet
   uint64_t idHash_ = 0;
+  ContentPrint contents_;
 
   mutable std::mutex arrivalMutex_;
   mutable std::condition_variable arrival_;

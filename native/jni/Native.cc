@@ -206,9 +206,10 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_addToState(JNIEnv* env, jclas
 }
 
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_restoreTrainer(JNIEnv* env, jclass, jlong trainer,
-                                                                  jboolean weightsOnly) {
+                                                                  jboolean weightsOnly, jboolean recovers) {
   guard(env, [&] {
     auto target = trainers.get(trainer);
+    target->saved().recovers = recovers == JNI_TRUE;
     weightsOnly == JNI_TRUE ? target->restoreWeights() : target->restore();
   });
 }

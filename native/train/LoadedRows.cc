@@ -58,11 +58,19 @@ std::string kindOfRows(const TaskSpec& task) {
 
 LoadedRows::LoadedRows(const TaskSpec& task)
     : kind_(kindOfRows(task)),
+      isCheckpointed_(task.checkpoint.has_value()),
       columns_(trainingColumns(task)),
       space_(task.rows.makeSpace()),
       training_(task.rowFormat(), space_.get()),
       validation_(task.rowFormat(), space_.get()),
       ingest_(columns_, task.targetRules(), &training_, &validation_) {}
+
+void LoadedRows::schema(void* arrowSchema) {
+  ingest_.schema(arrowSchema);
+  if (!isCheckpointed_) return;
+  training_.printContents();
+  validation_.printContents();
+}
 
 void LoadedRows::ingest(void* arrowArray, int partition, int64_t firstRow) {
   ingest_.ingest(arrowArray, partition, firstRow);

@@ -27,12 +27,13 @@ class LoadedRows {
   // With what all rows settle.
   const data::IngestColumns& columns() const { return columns_; }
 
-  void schema(void* arrowSchema) { ingest_.schema(arrowSchema); }
+  void schema(void* arrowSchema);
   void ingest(void* arrowArray, int partition, int64_t firstRow);
   void finish();
 
  private:
   std::string kind_;
+  bool isCheckpointed_;  // then contents of rows are known, too
   data::IngestColumns columns_;
   std::unique_ptr<data::SpillSpace> space_;  // of both stores
   data::RowStore training_;

@@ -69,12 +69,35 @@ void warn(Log* log, const std::string& text) {
   if (log != nullptr) log->line(text);
 }
 
+// All workers find the same.
+void checkSameTotals(const TotalRows& saved, const TotalRows& now, bool recovers, int rank, Log* log) {
+  bool asMany = now.training == saved.training && now.validation == saved.validation;
+  if (asMany && (!saved.contents || now.contents == saved.contents)) return;
+  if (asMany && recovers) {
+    if (rank > 0) return;
+    return warn(
+        log,
+        "Rows have other values than when the checkpoint was made: their source does not give the same ones each "
+        "time, and the result is not that of an undisturbed run");
+  }
+  std::string difference =
+      asMany ? " as before, but with other values" : message(", were ", saved.training, " and ", saved.validation);
+  throw UserError(message("Data differs from the checkpoint's: ", now.training, " rows to train on and ",
+                          now.validation, " to validate on", difference,
+                          ". Take another checkpointPath, or set resume to \"weights\""));
+}
+
 }  // namespace
 
 // Rows that are chosen by what they hold are the same ones each time, at whichever places they come.
 RowPrint RowPrint::of(const TaskSpec& task, const data::RowStore& training, const data::RowStore& validation) {
   uint64_t ids = task.columns.validationByContent ? 0 : training.idHash() ^ (validation.idHash() << 1);
   return {training.numRows(), validation.numRows(), ids};
+}
+
+// A row that is for validation now and was not before counts.
+uint64_t TotalRows::contentsOf(const data::RowStore& training, const data::RowStore& validation) {
+  return training.contents() + 3 * validation.contents();
 }
 
 TrainState::TrainState(const TaskSpec& task, std::string settings, const ArenaLayout& layout, const Arena& parameters,
@@ -126,7 +149,11 @@ void TrainState::write(const Position& position, bool finished, Snapshot& snapsh
                   {"stopping", stopping_.counters()},
                   {"buckets", sizesOf(buckets_)},
                   {"settings", parseJson(settings_, "settings")}};
-    if (position.rows) state["rows"] = {{"training", position.rows->first}, {"validation", position.rows->second}};
+    if (position.rows) {
+      state["rows"] = {{"training", position.rows->training},
+                       {"validation", position.rows->validation},
+                       {"contents", static_cast<int64_t>(position.rows->contents.value())}};
+    }
     checkpoint::writeSafetensors(layout_, parts(), {{"format", "bloomery-state"}, {kStateKey, state.dump()}},
                                  snapshot.shared);
   }
@@ -160,13 +187,18 @@ void TrainState::read(const SavedState& saved, Position& position, Log* log) {
     position.next.notReady = next.at("notReady").get<int64_t>();
     readList(next.at("weights"), position.next.weights, "weights");
     if (json.contains("rows")) {
-      position.rows = {json["rows"].at("training").get<int64_t>(), json["rows"].at("validation").get<int64_t>()};
+      const Json& rows = json["rows"];
+      position.rows = {rows.at("training").get<int64_t>(), rows.at("validation").get<int64_t>()};
+      if (rows.contains("contents")) {
+        position.rows->contents = static_cast<uint64_t>(rows["contents"].get<int64_t>());
+      }
     }
     updater_.restore(json.at("updater"));
     if (json.contains("stopping")) stopping_.restore(json["stopping"]);
     if (json.at("buckets") != sizesOf(buckets_)) {
       warn(log, "Gradients are added up in other parts than when the checkpoint was made: the last bits may differ");
     }
+    position.recovers = saved.recovers;
     if (saved.own.empty()) return;
     Json own = ownJson(saved);
     position.batches = own.at("batches").get<int64_t>();
@@ -218,13 +250,8 @@ std::vector<std::string> savedEpochs(const SavedState& saved) {
   return epochs;
 }
 
-void checkSameRows(const Position& saved, const RowPrint& own, int64_t rows, int64_t validationRows, int rank,
-                   Log* log) {
-  if (saved.rows && *saved.rows != std::pair(rows, validationRows)) {
-    throw UserError(message("Data differs from the checkpoint's: ", rows, " rows to train on and ", validationRows,
-                            " to validate on, were ", saved.rows->first, " and ", saved.rows->second,
-                            ". Take another checkpointPath, or set resume to \"weights\""));
-  }
+void checkSameRows(const Position& saved, const RowPrint& own, const TotalRows& all, int rank, Log* log) {
+  if (saved.rows) checkSameTotals(*saved.rows, all, saved.recovers, rank, log);
   if (!saved.print || *saved.print == own) return;
   if (saved.step > 0) {
     throw UserError(

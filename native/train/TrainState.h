@@ -25,7 +25,8 @@ namespace bloomery::train {
 // The bytes of a checkpoint that one worker reads.
 struct SavedState {
   std::string shared;
-  std::string own;  // empty: it was made by another number of workers
+  std::string own;        // empty: it was made by another number of workers
+  bool recovers = false;  // it was made by the fit that goes on, with the same source
 };
 
 // By which rows of a worker are known again.
@@ -35,6 +36,15 @@ struct RowPrint {
   bool operator==(const RowPrint&) const = default;
 
   static RowPrint of(const TaskSpec& task, const data::RowStore& training, const data::RowStore& validation);
+};
+
+// By which the rows of all workers are known again, however many they are.
+struct TotalRows {
+  int64_t training = 0, validation = 0;
+  std::optional<uint64_t> contents = {};  // of all, in any order; nothing in checkpoints that were made without it
+
+  // What a worker adds to `contents`.
+  static uint64_t contentsOf(const data::RowStore& training, const data::RowStore& validation);
 };
 
 // Where a training stands, beside its parameters and the updater.
@@ -47,14 +57,15 @@ struct Position {
   StepSums totals;
   double penalties = 0;
   double learningRate = 0;
-  StepHeader next;                                  // of the step after the last
-  std::optional<std::pair<int64_t, int64_t>> rows;  // to train on and to validate on, of all workers
+  StepHeader next;                // of the step after the last
+  std::optional<TotalRows> rows;  // nothing: rows still came
   // On this worker.
   int64_t batches = 0;  // taken of the epoch
   int64_t ownRows = 0;
   double seconds = 0;
   std::vector<double> metricSums;
-  std::optional<RowPrint> print;  // nothing: rows still came
+  std::optional<RowPrint> print;  // likewise
+  bool recovers = false;          // as in SavedState
 };
 
 class TrainState {
@@ -89,8 +100,8 @@ void checkGoesOn(const SavedState& saved, const TaskSpec& task, const std::strin
 std::vector<std::string> savedEpochs(const SavedState& saved);
 
 // With all rows there. UserError when they are others than the checkpoint was made with; where only their places are
-// others and training can go on without them, a warning.
-void checkSameRows(const Position& saved, const RowPrint& own, int64_t rows, int64_t validationRows, int rank,
-                   Log* log);
+// others and training can go on without them, a warning. So it is where a source gives the same fit other values when
+// it is asked again.
+void checkSameRows(const Position& saved, const RowPrint& own, const TotalRows& all, int rank, Log* log);
 
 }  // namespace bloomery::train

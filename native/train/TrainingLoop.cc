@@ -137,19 +137,21 @@ void TrainingLoop::awaitAllRows() {
 
 void TrainingLoop::countRows() {
   auto what = purpose("row counts");
-  totalRows_ = sumOverWorkers(context_.trainingRows.numRows());
-  totalValidationRows_ = sumOverWorkers(context_.validationRows.numRows());
-  if (totalRows_ == 0) {
-    throw UserError(totalValidationRows_ == 0 ? "No rows to train on: the data is empty"
-                                              : message("No rows to train on: all ", totalValidationRows_,
-                                                        " rows are for validation by ", validationRule(context_.task)));
+  auto sumOfRows = [&](int64_t rows) { return static_cast<int64_t>(sumOverWorkers(static_cast<uint64_t>(rows))); };
+  totalRows_ = {sumOfRows(context_.trainingRows.numRows()), sumOfRows(context_.validationRows.numRows()),
+                sumOverWorkers(TotalRows::contentsOf(context_.trainingRows, context_.validationRows))};
+  if (totalRows_.training == 0) {
+    throw UserError(totalRows_.validation == 0
+                        ? "No rows to train on: the data is empty"
+                        : message("No rows to train on: all ", totalRows_.validation, " rows are for validation by ",
+                                  validationRule(context_.task)));
   }
-  if (totalValidationRows_ == 0 &&
+  if (totalRows_.validation == 0 &&
       optim::watchesValidation(optim::scheduleOf(context_.task.training.updates.optimizer))) {
     throw UserError(message("Schedule reduce_on_plateau watches validation_loss, but no row is for validation by ",
                             validationRule(context_.task), ": choose some, or set monitor to \"loss\""));
   }
-  if (totalValidationRows_ == 0 && context_.task.training.stopping.onValidation()) {
+  if (totalRows_.validation == 0 && context_.task.training.stopping.onValidation()) {
     throw UserError(message("No row is for validation by ", validationRule(context_.task), ", which monitor ",
                             context_.task.training.stopping.monitor, " watches: choose some"));
   }
@@ -161,7 +163,7 @@ void TrainingLoop::countRows() {
   takeSteps(counted);
   countedRows_ = true;
   checkSameRows(resumed_, RowPrint::of(context_.task, context_.trainingRows, context_.validationRows), totalRows_,
-                totalValidationRows_, context_.communicator.rank(), context_.log);
+                context_.communicator.rank(), context_.log);
 }
 
 // A number that was told holds to the end, so that a rate depends on the number of its step alone.
@@ -173,11 +175,9 @@ void TrainingLoop::takeSteps(int64_t counted) {
                              " that stepsPerEpoch says: the learning rate's schedule counts the latter"));
 }
 
-int64_t TrainingLoop::sumOverWorkers(int64_t value) {
-  int64_t sum = 0;
-  for (uint64_t part : context_.communicator.allgather(static_cast<uint64_t>(value), timeout())) {
-    sum += static_cast<int64_t>(part);
-  }
+uint64_t TrainingLoop::sumOverWorkers(uint64_t value) {
+  uint64_t sum = 0;
+  for (uint64_t part : context_.communicator.allgather(value, timeout())) sum += part;
   return sum;
 }
 
@@ -255,8 +255,8 @@ void TrainingLoop::trainEpoch(int64_t epoch) {
   if (local_.isPending()) averageParameters();
   if (streams_ && epoch == 1) countRows();
   double trainSeconds = secondsSince(start);
-  check(context_.stepRows != nullptr || totals_.rows == totalRows_, "Epoch did not use every row once: used ",
-        totals_.rows, ", rows: ", totalRows_);
+  check(context_.stepRows != nullptr || totals_.rows == totalRows_.training, "Epoch did not use every row once: used ",
+        totals_.rows, ", rows: ", totalRows_.training);
   checkWeights();
   {
     auto what = purpose("parameter hashes");
@@ -364,7 +364,7 @@ Position TrainingLoop::positionAt(int64_t epoch, int64_t step, double seconds) c
   position.learningRate = learningRate_;
   position.next = next_;
   if (countedRows_) {
-    position.rows = {totalRows_, totalValidationRows_};
+    position.rows = totalRows_;
     position.print = RowPrint::of(context_.task, context_.trainingRows, context_.validationRows);
   }
   position.batches = ownBatches_;
@@ -593,7 +593,7 @@ Measures TrainingLoop::measured(const StepSums& sums, std::span<double> metricSu
 
 // Ranks go through their validation rows side by side, so that a rank with few of them never waits past its deadline.
 std::optional<Measures> TrainingLoop::evaluate(int64_t epoch) {
-  if (totalValidationRows_ == 0) return std::nullopt;
+  if (totalRows_.validation == 0) return std::nullopt;
   auto what = purpose("validation");
   TraceScope scope(context_.trace, "validation", "compute");
   const data::RowStore& rows = context_.validationRows;

@@ -106,7 +106,7 @@ class TrainingLoop {
   void watch(int64_t epoch, const Measures& training, const std::optional<Measures>& validation);
   // Asks rank 0's owner whether to stop, where that is wanted.
   void askOwner(int64_t epoch);
-  int64_t sumOverWorkers(int64_t value);
+  uint64_t sumOverWorkers(uint64_t value);
   comm::Timeout timeout() const { return deadline_.timeout(); }
   // What the operations of a scope are for.
   comm::Activity::For purpose(const char* what) { return {context_.communicator.activity(), what}; }
@@ -158,8 +158,7 @@ class TrainingLoop {
   int64_t stepsPerEpoch_;       // as the schedule counts them
   double learningRate_ = 0;     // of the last step
   double penalties_ = 0;        // of the epoch: regularisation loss times rows
-  int64_t totalRows_ = 0;
-  int64_t totalValidationRows_ = 0;
+  TotalRows totalRows_;
   bool countedRows_ = false;
   Position resumed_;  // where the training goes on
   // Of the epoch.

@@ -352,6 +352,7 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
         late->add(values + static_cast<size_t>(k) * stride, feature.part.format.type);
       }
     }
+    store.filled(row, count);
   }
 }
 

@@ -234,6 +234,19 @@ Saved atEndOf(int64_t epoch, const std::vector<Saved>& saved) {
   throw InternalError(message("No checkpoint at the end of epoch ", epoch));
 }
 
+void expectRefused(const Saved& saved, const Case& test, const std::vector<WorkerRows>& rows, const std::string& said) {
+  try {
+    goOnFrom(saved, test, rows);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.what(), said);
+  }
+}
+
+constexpr const char* kOtherValuesOf85 =
+    "Data differs from the checkpoint's: 85 rows to train on and 16 to validate on as before, but with other values. "
+    "Take another checkpointPath, or set resume to \"weights\"";
+
 TEST(Checkpoint, moreEpochsGoOnWhereATrainingEnded) {
   Case test{"adam", optimizer("adam")};
   auto rows = rowsOf(test, 2);
@@ -268,20 +281,72 @@ TEST(Checkpoint, anotherNumberOfWorkersGoesOnBetweenEpochs) {
   auto one = goOnFrom(saved, test, {all});
   EXPECT_EQ(one[0].samples, std::vector<int64_t>(4, 85));
   EXPECT_LT(one[0].losses[3], one[0].losses[0]);
+  all.training.back() += 7;
+  expectRefused(saved, test, {all}, kOtherValuesOf85);
 }
 
 TEST(Checkpoint, otherRowsAreRefused) {
   Case test{"adam", optimizer("adam")};
   Saved saved = checkpointsOf(test, rowsOf(test, 1), 2).back();
-  WorkerRows other{idRange(0, 51), idRange(900, 11)};
-  try {
-    goOnFrom(saved, test, {other});
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_STREQ(error.what(),
-                 "Data differs from the checkpoint's: 51 rows to train on and 11 to validate on, were 50 and 11. Take "
-                 "another checkpointPath, or set resume to \"weights\"");
+  expectRefused(saved, test, {{idRange(0, 51), idRange(900, 11)}},
+                "Data differs from the checkpoint's: 51 rows to train on and 11 to validate on, were 50 and 11. Take "
+                "another checkpointPath, or set resume to \"weights\"");
+}
+
+// As many, and with the same ids.
+std::vector<WorkerRows> withOneOtherWeight(std::vector<WorkerRows> rows) {
+  rows.back().weightOf = [](uint64_t id) { return id % 100 == 33 ? 2.0f : 1.0f; };
+  return rows;
+}
+
+TEST(Checkpoint, asManyRowsOfOtherValuesAreRefused) {
+  Case test{"adam", optimizer("adam")};
+  std::vector<WorkerRows> rows = rowsOf(test, 2);
+  std::vector<Saved> saved = checkpointsOf(test, rows, 2);
+  expectRefused(saved.back(), test, withOneOtherWeight(rows), kOtherValuesOf85);
+  // Rows for validation are now trained on, and the other way round.
+  std::vector<WorkerRows> exchanged = rows;
+  std::swap(exchanged[0].training[3], exchanged[0].validation[3]);
+  expectRefused(saved.back(), test, exchanged, kOtherValuesOf85);
+}
+
+TEST(Checkpoint, rowsInAnotherOrderAndOnOtherWorkersAreTheSame) {
+  Case test{"adam", optimizer("adam")};
+  std::vector<WorkerRows> rows = rowsOf(test, 2);
+  Saved saved = checkpointsOf(test, rows, 2).back();
+  std::swap(rows[0].training[3], rows[1].training[5]);
+  std::swap(rows[0].validation[1], rows[0].validation[2]);
+  auto results = goOnFrom(saved, test, rows);
+  EXPECT_EQ(results[0].losses.size(), 4u);
+  EXPECT_EQ(results[0].log,
+            std::vector<std::string>{"Rows of worker 0 lie otherwise than when the checkpoint was made: "
+                                     "the result is not that of an undisturbed run"});
+}
+
+// A source that gives other values each time must not end a fit that lost a worker.
+TEST(Checkpoint, aFitThatRecoversIsToldOfOtherValuesAndGoesOn) {
+  Case test{"adam", optimizer("adam")};
+  std::vector<WorkerRows> rows = rowsOf(test, 2);
+  Saved saved = checkpointsOf(test, rows, 2).back();
+  for (SavedState& one : saved.byRank) one.recovers = true;
+  auto results = goOnFrom(saved, test, withOneOtherWeight(rows));
+  EXPECT_EQ(results[0].log,
+            std::vector<std::string>{"Rows have other values than when the checkpoint was made: their source does not "
+                                     "give the same ones each time, and the result is not that of an undisturbed run"});
+  EXPECT_TRUE(results[1].log.empty());
+  EXPECT_TRUE(goOnFrom(saved, test, rows)[0].log.empty());
+}
+
+TEST(Checkpoint, oneThatDoesNotTellOfContentsIsTaken) {
+  Case test{"adam", optimizer("adam")};
+  std::vector<WorkerRows> rows = rowsOf(test, 2);
+  Saved saved = checkpointsOf(test, rows, 2).back();
+  for (SavedState& one : saved.byRank) {
+    size_t place = one.shared.find("contents");
+    ASSERT_NE(place, std::string::npos);
+    one.shared.replace(place, 8, "anything");
   }
+  EXPECT_EQ(goOnFrom(saved, test, withOneOtherWeight(rows))[0].losses.size(), 4u);
 }
 
 // Whose rows came in another order: an epoch would take some twice and leave others out.

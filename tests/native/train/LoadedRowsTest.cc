@@ -71,6 +71,26 @@ TEST(LoadedRows, everyTrainingOverThemGivesTheBitsThatItGivesAlone) {
   }
 }
 
+TEST(LoadedRows, areKnownByWhatTheyHoldHoweverTheyCome) {
+  TaskSpec task = TaskSpec::parse(taskOf("{}"));
+  task.checkpoint.emplace();
+  auto contents = [&](const std::vector<std::vector<uint64_t>>& batches) {
+    LoadedRows rows(task);
+    int partition = 0;
+    for (const std::vector<uint64_t>& ids : batches) {
+      ArrowRows batch(ids);
+      rows.schema(batch.schema());
+      rows.ingest(batch.array(), partition++, 0);
+    }
+    return rows.training().contents();
+  };
+  EXPECT_EQ(contents({idRange(0, 60), idRange(60, 40)}), contents({idRange(0, 100)}));
+  EXPECT_EQ(contents({idRange(60, 40), idRange(0, 60)}), contents({idRange(0, 100)}));
+  EXPECT_NE(contents({idRange(1, 100)}), contents({idRange(0, 100)}));
+  task.checkpoint.reset();
+  EXPECT_EQ(contents({idRange(1, 100)}), 0) << "nobody asks";
+}
+
 TEST(LoadedRows, aTaskThatKeepsRowsOtherwiseIsRefused) {
   Trainer first(taskOf(kHalfHeld), {});
   first.connect({""}, "");

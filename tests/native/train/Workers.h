@@ -52,6 +52,7 @@ inline void appendRow(data::RowStore& rows, uint64_t id, float weight = 1.0f) {
     uint32_t noise = philox(8, id, i)[0] % 100;
     pixels[i] = static_cast<std::byte>(noise + (static_cast<int32_t>(i % 3) == label ? 120 : 0));
   }
+  rows.filled(rows.numRows() - 1, 1);
 }
 
 struct WorkerResult {
@@ -89,6 +90,8 @@ class Worker {
         rows_(rows) {
     task_.graph.parameters().initialize(task_.training.seed, parameters_);
     if (rows.vectors) training_.settleTarget(0, false);
+    training_.printContents();
+    validation_.printContents();
     if (rows.checkpoints != nullptr) progress_.restoreHistory(savedEpochs(rows.checkpoints->saved));
     if (!rows.beforeRow) feed();
   }

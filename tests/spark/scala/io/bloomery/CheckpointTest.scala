@@ -242,7 +242,55 @@ class CheckpointTest extends AnyFunSuite with EngineSuite {
     assert(!Files.exists(missing))
   }
 
-  test("other files are told in words, and so are rows that come another way") {
+  private val otherValues =
+    "Data differs from the checkpoint's: 600 rows to train on and 0 to validate on as before, but with" +
+      " other values. Take another checkpointPath, or set resume to \"weights\""
+
+  test("as many rows with other values are refused, by any number of workers") {
+    val path = folder()
+    interrupted(path, 2)
+    val data = Tiny.data(spark)
+    val others = Seq(
+      data.selectExpr("id", "transform(features, x -> x * 2) as features", "label"),
+      data.selectExpr("id", "features", "if(id = 345, (label + 1) % 3, label) as label"),
+      data.selectExpr("id", "features", "(label + int(id % 2)) % 3 as label").repartition(4))
+    others.foreach { other =>
+      Seq(1, 2).foreach { workers =>
+        val error = failAfter(60.seconds)(intercept[UserError](classifier(path).setNumWorkers(workers).fit(other)))
+        assert(error.getMessage == otherValues)
+      }
+    }
+    assertNothingIsAlive()
+  }
+
+  test("rows that lie in other partitions are the same ones") {
+    val path = folder()
+    interrupted(path, 2)
+    val model = failAfter(60.seconds)(classifier(path).setNumWorkers(1).fit(Tiny.data(spark, partitions = 3)))
+    assert(texts(model) == Seq("Training goes on from where it ended, the end of epoch 2"))
+    assert(model.summary.history.map(_.samples) == Seq.fill(5)(600L))
+  }
+
+  test("the same rows may come another way, others may not") {
+    val to = temporary("files").resolve("data").toString
+    Tiny.data(spark, partitions = 2).write.parquet(to)
+    val files = spark.read.parquet(to)
+    val path = folder()
+    classifier(path).setEpochs(2).fit(files)
+    val error =
+      intercept[UserError](classifier(path).fit(files.selectExpr("features", "2 - label as label").distinct()))
+    assert(error.getMessage == otherValues)
+    Seq("rows" -> 3, "columnar" -> 4, "auto" -> 5).foreach { case (way, epochs) =>
+      spark.conf.set("spark.bloomery.input.path", way)
+      try {
+        assert(
+          texts(classifier(path).setEpochs(epochs).fit(files)) ==
+            Seq(s"Training goes on from where it ended, the end of epoch ${epochs - 1}"))
+      } finally spark.conf.unset("spark.bloomery.input.path")
+    }
+  }
+
+  test("other files are told in words") {
     val files = Seq.fill(2) {
       val to = temporary("files").resolve("data").toString
       Tiny.data(spark, partitions = 2).write.parquet(to)
@@ -253,12 +301,6 @@ class CheckpointTest extends AnyFunSuite with EngineSuite {
     val error = intercept[UserError](classifier(path).fit(files.last))
     assert(error.getMessage == "Data differs from the checkpoint's: 2 Parquet files of 600 rows as before, but with" +
       " other names or sizes. Take another checkpointPath, or set resume to \"weights\"")
-    spark.conf.set("spark.bloomery.input.path", "rows")
-    try {
-      assert(texts(classifier(path).setEpochs(3).fit(files.head)).head ==
-        "Rows come from Spark, those of the checkpoint came from 2 Parquet files of 600 rows: that they are the same is" +
-        " known by their number and places alone")
-    } finally spark.conf.unset("spark.bloomery.input.path")
   }
 
   private def damage(checkpoint: LocalPath): Unit = {

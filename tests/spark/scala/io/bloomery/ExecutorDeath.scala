@@ -16,8 +16,8 @@ trait ExecutorDeath extends EngineSuite { this: Suite =>
   private def executorProcesses(): Seq[Long] =
     spark.sparkContext.parallelize(0 until 2, 2).map(_ => ProcessHandle.current().pid()).collect().toSeq.distinct
 
-  /** What a fit gives whose executor dies half a second after its workers have started. */
-  def disturbed[T](fit: => T): T = {
+  /** What a fit gives whose executor dies half a second after its workers have started, or when it is `time` later. */
+  def disturbed[T](fit: => T, time: => Boolean = true): T = {
     val victim = executorProcesses().head
     val started = new CountDownLatch(2)
     val listener = new SparkListener {
@@ -28,6 +28,8 @@ trait ExecutorDeath extends EngineSuite { this: Suite =>
       val fitting = Future(fit)
       assert(started.await(60, TimeUnit.SECONDS))
       Thread.sleep(500)
+      val deadline = 60.seconds.fromNow
+      while (!time && deadline.hasTimeLeft()) Thread.sleep(20)
       assert(!fitting.isCompleted)
       ProcessHandle.of(victim).ifPresent { process => process.destroyForcibly(); () }
       Await.result(fitting, 120.seconds)

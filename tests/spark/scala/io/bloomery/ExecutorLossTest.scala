@@ -1,5 +1,7 @@
 package io.bloomery
 
+import java.io.File
+
 import org.apache.spark.ml.param.ParamMap
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -13,6 +15,19 @@ class ExecutorLossTest extends AnyFunSuite with ExecutorDeath {
     assert(
       model.summary.events.last.text == "Attempt 2 starts over from the beginning; set checkpointPath, and it goes" +
         " on from the newest checkpoint instead")
+    assertNothingIsAlive()
+  }
+
+  test("so does one whose source gives other values each time it is asked") {
+    val number = "float(reflect('java.lang.Math', 'random'))"
+    val data = Tiny.data(spark).selectExpr(s"array($number, $number, $number, $number) as features", "label")
+    val path = temporary("checkpoints")
+    val classifier = Tiny.classifier.setNumWorkers(2).setBatchSize(1).setEpochs(100).setCheckpointPath(path.toString)
+    def isSaved = path.toFile.listFiles().exists(folder => new File(folder, "manifest.json").exists())
+    val events = disturbed(classifier.fit(data), isSaved).summary.events.map(_.text)
+    assert(events.last.startsWith("Attempt 2 goes on from "), events)
+    val error = intercept[UserError](classifier.setEpochs(101).fit(data))
+    assert(error.getMessage.contains(" as before, but with other values. "))
     assertNothingIsAlive()
   }
 

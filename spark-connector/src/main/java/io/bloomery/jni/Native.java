@@ -96,8 +96,11 @@ public final class Native {
   /** Adds bytes of a checkpoint: of what all workers share, or of this worker's own. */
   public static native void addToState(long trainer, boolean shared, byte[] bytes);
 
-  /** Before connecting: takes up the state whose bytes were added, or its weights alone. */
-  public static native void restoreTrainer(long trainer, boolean weightsOnly);
+  /**
+   * Before connecting: takes up the state whose bytes were added, or its weights alone. `recovers`: the fit that goes on
+   * made it itself.
+   */
+  public static native void restoreTrainer(long trainer, boolean weightsOnly, boolean recovers);
 
   /** Waits a while for a copy of the training's state; its place and sizes as JSON, or empty. */
   public static native String awaitCheckpoint(long trainer, long waitMillis);

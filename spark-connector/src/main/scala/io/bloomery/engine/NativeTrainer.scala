@@ -50,8 +50,11 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
   /** Adds bytes of a checkpoint: of what all workers share, or of this worker's own. */
   def addToState(shared: Boolean, bytes: Array[Byte]): Unit = Native.addToState(handle, shared, bytes)
 
-  /** Before connecting: takes up the state whose bytes were added, or its weights alone. */
-  def restore(weightsOnly: Boolean): Unit = Native.restoreTrainer(handle, weightsOnly)
+  /** Before connecting: takes up the state whose bytes were added; `recovers`: which this fit made itself. */
+  def restore(recovers: Boolean): Unit = Native.restoreTrainer(handle, false, recovers)
+
+  /** The same of its weights alone. */
+  def restoreWeights(): Unit = Native.restoreTrainer(handle, true, false)
 
   /** A copy of the state to be written; waits that long for one. */
   def awaitCheckpoint(waitMillis: Long): Option[CheckpointState] =

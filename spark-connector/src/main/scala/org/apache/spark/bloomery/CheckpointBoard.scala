@@ -178,19 +178,14 @@ private[bloomery] final class CheckpointBoard(
           " checkpointPath, or set resume to \"weights\"")
     }
 
-  /** The way that rows take may change, and what only one of the ways knows is not compared then. */
-  private def checkSource(manifest: Manifest): Unit = {
-    val (now, before) = (FitCheckpoints.inWords(source), FitCheckpoints.inWords(manifest.source))
-    if (source.isEmpty != manifest.source.isEmpty) {
-      note(
-        s"Rows come from $now, those of the checkpoint came from $before: that they are the same is known by their" +
-          " number and places alone")
-    } else if (manifest.source != source) {
+  /** Before anything is read; what rows hold is compared by the engine, whichever way they come. */
+  private def checkSource(manifest: Manifest): Unit =
+    if (source.nonEmpty && manifest.source.nonEmpty && manifest.source != source) {
+      val (now, before) = (FitCheckpoints.inWords(source), FitCheckpoints.inWords(manifest.source))
       val difference = if (now == before) s"$now as before, but with other names or sizes" else s"$now, was $before"
       throw new UserError(
         s"Data differs from the checkpoint's: $difference. Take another checkpointPath, or set resume to \"weights\"")
     }
-  }
 }
 
 private[bloomery] object CheckpointBoard {

@@ -74,7 +74,7 @@ private[bloomery] final class CheckpointWriter(
       add(manifest, CheckpointFolder.State, shared = true)
       if (!weightsOnly)
         add(manifest, CheckpointFolder.ofWorker(if (rank < manifest.workers) rank else 0), shared = false)
-      if (weightsOnly) restoreWeights(name) else trainer.restore(weightsOnly = false)
+      if (weightsOnly) restoreWeights(name) else trainer.restore(recovers = manifest.run == target.run)
     }
     thread.start()
   }
@@ -91,7 +91,7 @@ private[bloomery] final class CheckpointWriter(
   }
 
   private def restoreWeights(name: String): Unit =
-    try trainer.restore(weightsOnly = true)
+    try trainer.restoreWeights()
     catch {
       case error: UserError =>
         throw new UserError(

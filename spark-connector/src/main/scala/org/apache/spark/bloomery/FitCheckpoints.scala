@@ -68,8 +68,7 @@ private[bloomery] object FitCheckpoints {
 
   /** A source for the user, who has no use for a checksum. */
   def inWords(source: String): String =
-    if (source.isEmpty) "Spark"
-    else source.replaceFirst(" \\([0-9a-f]{8}\\)$", "").replaceFirst("^1 Parquet files", "1 Parquet file")
+    source.replaceFirst(" \\([0-9a-f]{8}\\)$", "").replaceFirst("^1 Parquet files", "1 Parquet file")
 
   /** The files that are trained on, by names and sizes; empty where Spark reads the rows. */
   private def sourceOf(input: Input): String = input match {

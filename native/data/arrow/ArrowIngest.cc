@@ -49,7 +49,7 @@ float readWeight(const NumberColumn& weights, int64_t row, const RowPlace& place
   if (weights.isNull(row)) throw UserError(message("Weight is null: ", place));
   float weight = static_cast<float>(weights.value(row));
   if (!std::isfinite(weight) || weight < 0) {
-    throw UserError(message("Weight is not a finite number of at least 0: ", weights.value(row), ", ", place));
+    throw UserError(message("Weight is not a finite number of at least 0: ", shown(weights.value(row)), ", ", place));
   }
   return weight;
 }

@@ -59,8 +59,8 @@ ColumnPart::Window ColumnPart::windowOf(int64_t length, const RowPlace& place) c
 }
 
 void ColumnPart::failToFit(double value, int64_t element, const RowPlace& place) const {
-  throw UserError(message(words->element, " does not fit ", nameOf(format.type), ": ", value, ", element ", element,
-                          ", ", place, "; ", words->fitAdvice));
+  throw UserError(message(words->element, " does not fit ", nameOf(format.type), ": ", shown(value), ", element ",
+                          element, ", ", place, "; ", words->fitAdvice));
 }
 
 }  // namespace bloomery::data

@@ -159,15 +159,16 @@ void FeatureColumn::checkFinite(const std::byte* values, const RowPlace& place) 
 }
 
 void FeatureColumn::throwNotFinite(const std::byte* value, int64_t element, const RowPlace& place) const {
-  throw UserError(message(part_.words->element, " is not finite: ", numberAt(value, part_.format.type), ", element ",
-                          element, ", ", place, "; drop such rows, or set the column's nans to \"pass\""));
+  throw UserError(message(part_.words->element, " is not finite: ", shown(numberAt(value, part_.format.type)),
+                          ", element ", element, ", ", place,
+                          "; drop such rows, or set the column's nans to \"pass\""));
 }
 
 void FeatureColumn::checkIndex(const std::byte* value, int64_t element, const RowPlace& place) const {
   double index = numberAt(value, part_.format.type);
   if (index >= 0 && index < static_cast<double>(part_.format.indexLimit) && std::trunc(index) == index) return;
-  throw UserError(message("Index out of range: ", index, ", wanted a whole number below ", part_.format.indexLimit,
-                          ", element ", element, ", ", place));
+  throw UserError(message("Index out of range: ", shown(index), ", wanted a whole number below ",
+                          part_.format.indexLimit, ", element ", element, ", ", place));
 }
 
 }  // namespace bloomery::data

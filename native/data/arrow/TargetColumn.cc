@@ -74,7 +74,7 @@ void TargetColumn::copy(int64_t row, RowStore& store, int64_t storeRow, size_t t
   int64_t classes = rule_.shape.numElements();
   if (std::trunc(label) != label) {
     throw UserError(
-        message("Label is not a whole number: ", label, ", ", place, "; a class is one, so index the labels"));
+        message("Label is not a whole number: ", shown(label), ", ", place, "; a class is one, so index the labels"));
   }
   if (!(label >= 0 && label < static_cast<double>(classes))) {
     throw UserError(message("Label out of range: ", label, ", classes: ", classes, ", ", place,
@@ -111,7 +111,7 @@ void TargetColumn::checkValues(const float* values, const RowPlace& place) const
   for (int64_t i = 0; i < part_.format.count; ++i) {
     bool fits = rule_.probabilities ? values[i] >= 0 && values[i] <= 1 : std::isfinite(values[i]);
     if (fits) continue;
-    throw UserError(message(rule_.probabilities ? "Label is not in 0..1: " : "Label is not finite: ", values[i],
+    throw UserError(message(rule_.probabilities ? "Label is not in 0..1: " : "Label is not finite: ", shown(values[i]),
                             ", element ", i, ", ", place));
   }
 }

@@ -512,6 +512,93 @@ TEST_F(ArrowIngestTest, numbersAreClassesWhereTheyCanBe) {
   }
 }
 
+// More rows than a chunk takes, and than are looked at together: of three columns for one input, a class and a weight,
+// some for validation, in long and in short runs.
+struct ManyRows {
+  explicit ManyRows(int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      auto number = static_cast<double>(i);
+      EXPECT_TRUE(a.Append(static_cast<float>(i)).ok() && b.Append(number / 2).ok());
+      EXPECT_TRUE(c.Append(static_cast<int32_t>(-i)).ok() && label.Append(i % 10).ok());
+      EXPECT_TRUE(weight.Append(1 + number).ok() && held.Append(isHeld(i)).ok());
+    }
+  }
+  static bool isHeld(int64_t i) { return i / 5000 % 2 == 1 || i % 97 == 0; }
+
+  std::shared_ptr<arrow::RecordBatch> batch() {
+    auto schema = arrow::schema({arrow::field("a", arrow::float32()), arrow::field("b", arrow::float64()),
+                                 arrow::field("c", arrow::int32()), arrow::field("y", arrow::int64()),
+                                 arrow::field("w", arrow::float64()), arrow::field("held", arrow::boolean())});
+    std::vector<std::shared_ptr<arrow::Array>> arrays;
+    for (arrow::ArrayBuilder* builder : std::initializer_list<arrow::ArrayBuilder*>{&a, &b, &c, &label, &weight, &held})
+      arrays.push_back(builder->Finish().ValueOrDie());
+    int64_t length = arrays[0]->length();
+    return arrow::RecordBatch::Make(schema, length, std::move(arrays));
+  }
+
+  arrow::FloatBuilder a{arrow::system_memory_pool()};
+  arrow::DoubleBuilder b{arrow::system_memory_pool()}, weight{arrow::system_memory_pool()};
+  arrow::Int32Builder c{arrow::system_memory_pool()};
+  arrow::Int64Builder label{arrow::system_memory_pool()};
+  arrow::BooleanBuilder held{arrow::system_memory_pool()};
+};
+
+TEST_F(ArrowIngestTest, columnsOfManyRowsComeTogetherInEachRow) {
+  for (bool someAreHeld : {false, true}) {
+    RowFormat format = oneClass(DType::kFloat32, 3);
+    RowStore training(format), validation(format);
+    IngestColumns columns{{InputColumns({"a", "b", "c"})}, {"y"}, "w", someAreHeld ? "held" : ""};
+    ArrowIngest ingest(columns, rulesOf(format), &training, &validation);
+    handOver(ingest, *ManyRows(100'000).batch(), 3, 0);
+    ASSERT_EQ(training.numRows() + validation.numRows(), 100'000);
+    ASSERT_EQ(validation.numRows() > 0, someAreHeld);
+    int64_t next[2] = {0, 0};
+    for (int64_t i = 0; i < 100'000; ++i) {
+      bool isHeld = someAreHeld && ManyRows::isHeld(i);
+      const RowStore& rows = isHeld ? validation : training;
+      int64_t row = next[isHeld ? 1 : 0]++;
+      const float* features = reinterpret_cast<const float*>(rows.features(row));
+      auto number = static_cast<float>(i);
+      ASSERT_EQ(std::vector<float>(features, features + 3), (std::vector<float>{number, number / 2, -number}));
+      ASSERT_EQ(rows.label(row), i % 10);
+      ASSERT_EQ(rows.weight(row), 1 + number);
+      ASSERT_EQ(rows.rowId(row), makeRowId(3, i));
+    }
+  }
+}
+
+TEST_F(ArrowIngestTest, oneWrongRowAmongManyIsNamed) {
+  const std::string place = "row 54710 of partition 3";
+  auto errorOfMany = [](DType type, auto addWrong) -> std::string {
+    RowFormat format = oneClass(type, 3);
+    RowStore training(format);
+    ArrowIngest ingest({{InputColumns({"a", "b", "c"})}, {"y"}, "w"}, rulesOf(format), &training, nullptr);
+    ManyRows rows(50'000);
+    addWrong(rows);
+    EXPECT_TRUE(rows.held.Append(false).ok());
+    try {
+      handOver(ingest, *rows.batch());
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  auto add = [](ManyRows& rows, float a, double b, int64_t label, double weight) {
+    EXPECT_TRUE(rows.a.Append(a).ok() && rows.b.Append(b).ok() && rows.c.Append(0).ok());
+    EXPECT_TRUE(rows.label.Append(label).ok() && rows.weight.Append(weight).ok());
+  };
+  EXPECT_EQ(errorOfMany(DType::kFloat32, [&](ManyRows& rows) { add(rows, -NAN, 1, 2, 1); }),
+            "Feature is not finite: nan, element 0, column 'a', " + place +
+                "; drop such rows, or set the column's nans to \"pass\"");
+  EXPECT_EQ(errorOfMany(DType::kFloat32, [&](ManyRows& rows) { add(rows, 1, 1e300, 2, 1); }),
+            "Feature does not fit float32: 1e+300, element 0, column 'b', " + place +
+                "; give the Input another dtype or cast the column");
+  EXPECT_EQ(errorOfMany(DType::kFloat32, [&](ManyRows& rows) { add(rows, 1, 1, 10, 1); }),
+            "Label out of range: 10, classes: 10, column 'y', " + place + beyond);
+  EXPECT_EQ(errorOfMany(DType::kFloat32, [&](ManyRows& rows) { add(rows, 1, 1, 2, -1); }),
+            "Weight is not a finite number of at least 0: -1, column 'w', " + place);
+}
+
 TEST_F(ArrowIngestTest, badTargetsAndIndicesNameColumnRowAndPartition) {
   const std::string place = ", row 4711 of partition 3";
   const TargetRule values{.shape = {2}, .takesClass = false, .takesValues = true};

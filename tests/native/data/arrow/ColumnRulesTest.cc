@@ -81,6 +81,7 @@ TEST_F(ColumnRulesTest, onlyFiniteFeaturesPassUnlessTheRuleSaysSo) {
     std::string json, text;
   } cases[] = {
       {arrow::list(arrow::float64()), "[[1, 2], [3, NaN]]", "nan, element 1"},
+      {arrow::list(arrow::float64()), "[[1, 2], [-NaN, 3]]", "nan, element 0"},
       {arrow::list(arrow::float32()), "[[1, 2], [-Inf, 3]]", "-inf, element 0"},
       {vectorType(), "[[1, null, null, [1, 2]], [0, 2, [1], [Inf]]]", "inf, element 1"},
   };

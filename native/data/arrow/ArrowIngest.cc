@@ -326,11 +326,15 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   };
   bool someAreHeldBack = indicators != nullptr || state.columns.validationFraction > 0;
   // Rows that go to one chunk of one store, column by column.
-  int64_t numRows = batch->num_rows(), count = 0;
+  int64_t numRows = batch->num_rows(), count = 0, end = 0;
+  bool forValidation = false;
   for (int64_t i = 0; i < numRows; i += count) {
-    bool forValidation = isHeldBack(i);
-    int64_t end = someAreHeldBack ? i + 1 : numRows;
-    while (end < numRows && isHeldBack(end) == forValidation) ++end;
+    // Those of one store may need several chunks; each row is asked about once or twice, however many.
+    if (i == end) {
+      forValidation = isHeldBack(i);
+      end = someAreHeldBack ? i + 1 : numRows;
+      while (end < numRows && isHeldBack(end) == forValidation) ++end;
+    }
     RowStore& store = forValidation ? *state.validation : *state.training;
     count = store.appendRows(makeRowId(partition, firstRow + i), end - i);
     int64_t row = store.numRows() - count;

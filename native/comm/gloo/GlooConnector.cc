@@ -75,9 +75,11 @@ std::vector<Connection> GlooConnector::State::join(const Credentials& credential
   try {
     return join.run(deadline, cancellation);
   } catch (const NobodyThere& gone) {
-    throw PeerLost(message("Cannot connect to rank ", gone.peer(), " on rank ", rank, " of ", size, ": ", gone.what()));
+    std::string before = join.refusal(gone.peer());
+    throw PeerLost(message("Cannot connect to rank ", gone.peer(), " on rank ", rank, " of ", size, ": ", gone.what(),
+                           before.empty() ? "" : ", and before that: ", before));
   } catch (const PeerLost&) {
-    std::string refusal = join.lastRefusal(join.awaited());
+    std::string refusal = join.refusal(join.awaited());
     throw PeerLost(message("Not connected within ", timeout.count(), " ms: waited for rank ", join.awaited(),
                            " on rank ", rank, " of ", size, refusal.empty() ? "" : ": ", refusal));
   }

@@ -118,9 +118,9 @@ bool Greeting::settle(const TlsSession::Result& result) {
       events_ = POLLOUT;
       return false;
     case Status::kClosed:
-      throw Refused("it closed the connection");
+      throw HungUp("it closed the connection");
     case Status::kReset:
-      throw Refused("it reset the connection");
+      throw HungUp("it reset the connection");
     case Status::kFailed:
       throw Refused(connection_.tls->reason());
   }

@@ -12,6 +12,12 @@
 
 namespace bloomery::comm {
 
+// The other end did not say why.
+class HungUp : public Refused {
+ public:
+  using Refused::Refused;
+};
+
 // The other end takes no connections: the peer that was there is gone.
 class NobodyThere : public Refused {
  public:

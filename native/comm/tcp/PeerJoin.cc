@@ -46,7 +46,7 @@ std::vector<Connection> PeerJoin::run(Clock::time_point deadline, const Cancella
     advanceAll();
   }
   listener_.close();
-  for (const Greeting& greeting : greetings_) refuse(greeting, "it did not greet before all peers had come");
+  for (const Greeting& greeting : greetings_) refuse(greeting, Refused("it did not greet before all peers had come"));
   return std::move(connections_);
 }
 
@@ -70,9 +70,16 @@ void PeerJoin::connectTo(int peer) {
   } catch (const NobodyThere&) {
     throw;
   } catch (const Refused& refused) {
-    refusals_[index] = refused.what();
-    tryAgain_[index] = Clock::now() + kBeforeTryingAgain;
+    tryLater(peer, refused);
   }
+}
+
+void PeerJoin::tryLater(int peer, const Refused& refused) {
+  auto index = static_cast<size_t>(peer);
+  tryAgain_[index] = Clock::now() + kBeforeTryingAgain;
+  // A peer that gives up hangs up: why the two did not come together was said before.
+  bool saysWhy = dynamic_cast<const HungUp*>(&refused) == nullptr;
+  if (saysWhy || refusals_[index].empty()) refusals_[index] = refused.what();
 }
 
 void PeerJoin::connectAgain() {
@@ -101,7 +108,7 @@ void PeerJoin::acceptAll() {
     auto limit = kMostStrangers + addresses_.size();
     if (static_cast<size_t>(std::count_if(greetings_.begin(), greetings_.end(), accepts)) > limit) {
       auto oldest = std::find_if(greetings_.begin(), greetings_.end(), accepts);
-      refuse(*oldest, "too many others came");
+      refuse(*oldest, Refused("too many others came"));
       greetings_.erase(oldest);
     }
   }
@@ -122,24 +129,19 @@ bool PeerJoin::advance(Greeting& greeting) {
     if (connection.socket.open()) throw Refused(message("rank ", greeting.peer(), " is there already"));
     connection = greeting.take();
     --numMissing_;
+  } catch (const NobodyThere&) {
+    throw;
   } catch (const Refused& refused) {
-    refuse(greeting, refused.what());
-    bool gone = dynamic_cast<const NobodyThere*>(&refused) != nullptr;
-    if (gone) throw;
+    refuse(greeting, refused);
   }
   return true;
 }
 
-void PeerJoin::refuse(const Greeting& greeting, const std::string& reason) {
-  if (auto target = greeting.target()) {
-    auto index = static_cast<size_t>(*target);
-    refusals_[index] = reason;
-    tryAgain_[index] = Clock::now() + kBeforeTryingAgain;
-    return;
-  }
+void PeerJoin::refuse(const Greeting& greeting, const Refused& refused) {
+  if (auto target = greeting.target()) return tryLater(*target, refused);
   if (++numStrangers_ > kMostLogged) return;
-  log_.line(message("Refused a connection from ", greeting.otherEnd(), " to rank ", credentials_.rank, ": ", reason,
-                    numStrangers_ == kMostLogged ? "; further ones are not told" : ""));
+  log_.line(message("Refused a connection from ", greeting.otherEnd(), " to rank ", credentials_.rank, ": ",
+                    refused.what(), numStrangers_ == kMostLogged ? "; further ones are not told" : ""));
 }
 
 }  // namespace bloomery::comm

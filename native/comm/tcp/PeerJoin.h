@@ -26,9 +26,9 @@ class PeerJoin {
   // Connections by rank, this rank's own empty. PeerLost when a peer is gone, or not there in time; Cancelled.
   std::vector<Connection> run(Clock::time_point deadline, const Cancellation& cancellation);
 
-  // After a failure: the peer that was waited for, and why it was refused, if it was.
+  // After a failure: the peer that was waited for, and why a peer was refused, if it was.
   int awaited() const;
-  std::string lastRefusal(int peer) const { return refusals_[static_cast<size_t>(peer)]; }
+  std::string refusal(int peer) const { return refusals_[static_cast<size_t>(peer)]; }
 
  private:
   void connectTo(int peer);
@@ -37,7 +37,8 @@ class PeerJoin {
   void waitForEvents();
   void advanceAll();
   bool advance(Greeting& greeting);
-  void refuse(const Greeting& greeting, const std::string& reason);
+  void refuse(const Greeting& greeting, const Refused& refused);
+  void tryLater(int peer, const Refused& refused);
   bool complete() const { return numMissing_ == 0; }
   int numAwaitedAtPort() const;
 
@@ -49,7 +50,7 @@ class PeerJoin {
   std::list<Greeting> greetings_;
   std::vector<Connection> connections_;
   std::vector<std::optional<Clock::time_point>> tryAgain_;  // by rank: when to connect anew
-  std::vector<std::string> refusals_;                       // by rank: the newest
+  std::vector<std::string> refusals_;                       // by rank: the newest that says why
   int numMissing_;
   int64_t numStrangers_ = 0;
 };

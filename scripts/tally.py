@@ -4,11 +4,13 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-EXCERPT = 25  # lines
+FIRST, LAST = 5, 25  # lines
 
 
-def end_of(text: str) -> str:
-    return "\n".join(text.rstrip().splitlines()[-EXCERPT:])
+def excerpt(text: str) -> str:
+    """Its beginning, where a stack trace says what is wrong, and its end, where a program does."""
+    lines = text.rstrip().splitlines()
+    return "\n".join(lines if len(lines) <= FIRST + LAST else [*lines[:FIRST], "…", *lines[-LAST:]])
 
 
 def tally(rung: Path) -> tuple[int, list[str]]:
@@ -20,12 +22,12 @@ def tally(rung: Path) -> tuple[int, list[str]]:
             failure = next((child for child in case if child.tag in ("failure", "error")), None)
             if failure is not None:
                 said = case.findtext("system-out") or failure.text or failure.get("message") or ""
-                failed.append(f"{rung.name}: {case.get('classname')} {case.get('name')}\n{end_of(said)}")
+                failed.append(f"{rung.name}: {case.get('classname')} {case.get('name')}\n{excerpt(said)}")
             elif case.find("skipped") is None:
                 passed += 1
     if (rung / "broken").exists() and not failed:
         last = max(rung.glob("*.log"), key=lambda log: log.stat().st_mtime, default=None)
-        failed.append(f"{rung.name}: did not run to its end\n{end_of(last.read_text()) if last else ''}")
+        failed.append(f"{rung.name}: did not run to its end\n{excerpt(last.read_text()) if last else ''}")
     return passed, failed
 
 

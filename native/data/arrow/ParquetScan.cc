@@ -117,6 +117,7 @@ ParquetScan::ParquetScan(void* fileColumns, void* constantColumns, int numThread
   std::vector<std::shared_ptr<arrow::Field>> fields = state.schema->fields();
   for (const auto& field : state.constantSchema->fields()) fields.push_back(field);
   state.schema = arrow::schema(std::move(fields));
+  state.schema->fingerprint();  // what types are compared by is made once, here rather than by the threads
   check(!state.columns.empty() && numThreads > 0, "Nothing to read, or no thread to read with");
   state.maxTaken = kGroupsAhead * static_cast<size_t>(numThreads);
   for (int i = 0; i < numThreads; ++i) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "comm/tcp/Connection.h"
@@ -18,10 +19,10 @@ class HungUp : public Refused {
   using Refused::Refused;
 };
 
-// The other end takes no connections: the peer that was there is gone.
-class NobodyThere : public Refused {
+// The other end takes no connections: the peer that was there is gone, and trying again is in vain.
+class NobodyThere : public std::runtime_error {
  public:
-  NobodyThere(int peer, const std::string& reason) : Refused(reason), peer_(peer) {}
+  NobodyThere(int peer, const std::string& reason) : std::runtime_error(reason), peer_(peer) {}
   int peer() const { return peer_; }
 
  private:
@@ -39,7 +40,7 @@ class Greeting {
 
   int descriptor() const { return connection_.socket.descriptor(); }
   short events() const { return events_; }  // to be polled for
-  // Goes as far as it can; true once the peer has proven who it is. Refused when it does not.
+  // Goes as far as it can; true once the peer has proven who it is. Refused when it does not, or NobodyThere.
   bool advance();
 
   bool accepts() const { return !target_; }

@@ -67,8 +67,6 @@ void PeerJoin::connectTo(int peer) {
   tryAgain_[index].reset();
   try {
     greetings_.emplace_back(credentials_, identity_ ? &*identity_ : nullptr, peer, addresses_[index]);
-  } catch (const NobodyThere&) {
-    throw;
   } catch (const Refused& refused) {
     tryLater(peer, refused);
   }
@@ -129,8 +127,6 @@ bool PeerJoin::advance(Greeting& greeting) {
     if (connection.socket.open()) throw Refused(message("rank ", greeting.peer(), " is there already"));
     connection = greeting.take();
     --numMissing_;
-  } catch (const NobodyThere&) {
-    throw;
   } catch (const Refused& refused) {
     refuse(greeting, refused);
   }

@@ -13,16 +13,13 @@ trait ExecutorDeath extends EngineSuite { this: Suite =>
   override def master: String = "local-cluster[2,1,1024]"
   private implicit val threads: ExecutionContext = ExecutionContext.global
 
-  // Counted, so that no listener hears of these tasks later.
-  private def executorProcesses(): Seq[Long] = JobLog
-    .count(spark.sparkContext) {
-      spark.sparkContext.parallelize(0 until 2, 2).map(_ => ProcessHandle.current().pid()).collect().toSeq.distinct
-    }
-    ._1
+  private def executorProcesses(): Seq[Long] =
+    spark.sparkContext.parallelize(0 until 2, 2).map(_ => ProcessHandle.current().pid()).collect().toSeq.distinct
 
   /** What a fit gives whose executor dies half a second after its workers have started, or when it is `time` later. */
   def disturbed[T](fit: => T, time: => Boolean = true): T = {
     val victim = executorProcesses().head
+    JobLog.awaitEvents(spark.sparkContext)
     val started = new CountDownLatch(2)
     val listener = new SparkListener {
       override def onTaskStart(start: SparkListenerTaskStart): Unit = started.countDown()

@@ -27,8 +27,11 @@ object JobLog {
     context.addSparkListener(listener)
     try {
       val result = body
-      context.listenerBus.waitUntilEmpty()
+      awaitEvents(context)
       (result, Counts(jobs.get(), tasks.get(), bytes.get()))
     } finally context.removeSparkListener(listener)
   }
+
+  /** Till listeners have heard of all that has happened: one that comes now hears of none of it. */
+  def awaitEvents(context: SparkContext): Unit = context.listenerBus.waitUntilEmpty()
 }

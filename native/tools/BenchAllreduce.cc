@@ -102,6 +102,9 @@ void run(const Options& options) {
   bloomery::comm::GlooConnector connector(ranks.rank(), ranks.size(), kHost, kTimeout);
   bloomery::Log log;
   auto communicator = connector.connect(ranks.gather(connector.address()), ranks.credentials(false), never, log);
+  bloomery::comm::GlooConnector socketConnector(ranks.rank(), ranks.size(), kHost, kTimeout,
+                                                bloomery::comm::GlooConnector::OnOneMachine::kConnections);
+  auto sockets = socketConnector.connect(ranks.gather(socketConnector.address()), ranks.credentials(false), never, log);
   bloomery::comm::GlooConnector encryptedConnector(ranks.rank(), ranks.size(), kHost, kTimeout);
   auto encrypted =
       encryptedConnector.connect(ranks.gather(encryptedConnector.address()), ranks.credentials(true), never, log);
@@ -109,6 +112,7 @@ void run(const Options& options) {
   plain.connect(ranks.gather(plain.address()));
   std::vector<Runner> runners = {
       {"bloomery", [&](std::span<float> values) { communicator->allreduce(values, kTimeout); }},
+      {"sockets", [&](std::span<float> values) { sockets->allreduce(values, kTimeout); }},
       {"encrypted", [&](std::span<float> values) { encrypted->allreduce(values, kTimeout); }},
       {"gloo", [&](std::span<float> values) { plain.allreduce(values); }},
   };

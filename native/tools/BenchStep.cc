@@ -40,12 +40,13 @@ struct Options {
   int threads = 1;
   int workers = 1;
   bool apart = false;
+  bool connections = false;  // also between workers that could read each other's memory
   bool profile = false, inference = false, primitives = false;
 };
 
 constexpr const char* kUsage =
     "bloomery-bench-step --network FILE [--batch 96] [--threads 1] [--optimizer JSON] [--loss JSON]\n"
-    "    [--workers 1] [--apart] [--inference] [--primitives] [--profile]\n"
+    "    [--workers 1] [--apart] [--connections] [--inference] [--primitives] [--profile]\n"
     "Reads lines \"run SECONDS\" on standard input; answers each with {\"samplesPerSecond\": ...}; \"peak SECONDS\"\n"
     "measures multiply-adds of the processor.\n";
 
@@ -53,11 +54,12 @@ Options parse(int count, char** words) {
   Options options;
   for (int i = 1; i < count; i += 2) {
     std::string name = words[i];
-    bool* flag = name == "--profile"      ? &options.profile
-                 : name == "--apart"      ? &options.apart
-                 : name == "--inference"  ? &options.inference
-                 : name == "--primitives" ? &options.primitives
-                                          : nullptr;
+    bool* flag = name == "--profile"       ? &options.profile
+                 : name == "--apart"       ? &options.apart
+                 : name == "--connections" ? &options.connections
+                 : name == "--inference"   ? &options.inference
+                 : name == "--primitives"  ? &options.primitives
+                                           : nullptr;
     if (flag != nullptr) {
       *flag = true;
       --i;
@@ -161,9 +163,12 @@ class Bench {
 
 constexpr bloomery::comm::Timeout kTimeout{120'000};
 
-std::unique_ptr<bloomery::comm::Communicator> connect(bloomery::tools::RankProcesses& workers, bool apart) {
-  if (apart || workers.size() == 1) return std::move(bloomery::comm::makeLocalGroup(1)[0]);
-  bloomery::comm::GlooConnector connector(workers.rank(), workers.size(), "127.0.0.1", kTimeout);
+std::unique_ptr<bloomery::comm::Communicator> connect(bloomery::tools::RankProcesses& workers, const Options& options) {
+  if (options.apart || workers.size() == 1) return std::move(bloomery::comm::makeLocalGroup(1)[0]);
+  using Connector = bloomery::comm::GlooConnector;
+  Connector connector(
+      workers.rank(), workers.size(), "127.0.0.1", kTimeout,
+      options.connections ? Connector::OnOneMachine::kConnections : Connector::OnOneMachine::kReadMemory);
   bloomery::Log log;
   return connector.connect(workers.gather(connector.address()), workers.credentials(false), bloomery::Cancellation(),
                            log);
@@ -283,7 +288,7 @@ std::unique_ptr<Bench> makeBench(const Options& options, const TaskSpec& task, b
                                  bloomery::train::StepProfile& profile) {
   if (options.primitives) return std::make_unique<PrimitiveBench>(task, options.inference);
   if (options.inference) return std::make_unique<InferenceBench>(task, options.profile ? &profile.plan : nullptr);
-  return std::make_unique<StepBench>(task, connect(workers, options.apart), options.profile ? &profile : nullptr);
+  return std::make_unique<StepBench>(task, connect(workers, options), options.profile ? &profile : nullptr);
 }
 
 TaskSpec taskOf(const Options& options, int rank) {

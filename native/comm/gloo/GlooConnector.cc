@@ -8,6 +8,7 @@
 #include "base/Error.h"
 #include "comm/gloo/GlooCommunicator.h"
 #include "comm/gloo/Mesh.h"
+#include "comm/host/PeerMemory.h"
 #include "comm/local/LocalGroup.h"
 #include "comm/tcp/BrokenPipeGuard.h"
 #include "comm/tcp/PeerJoin.h"
@@ -16,39 +17,50 @@ namespace bloomery::comm {
 
 namespace {
 
-// Comes before the address of a rank, so that a mistake of the rendezvous is not taken for a dead peer.
+// Comes first, so that a mistake of the rendezvous is not taken for a dead peer.
 struct AddressHeader {
-  char magic[4] = {'B', 'L', 'M', '2'};
+  char magic[4] = {'B', 'L', 'M', '3'};
   int32_t rank = 0;
   int32_t size = 0;
 };
 
-SocketAddress readAddress(const std::string& address, int rank, int size) {
+// What a rank tells the others.
+struct Address {
+  AddressHeader header;
+  MemoryPlace memory;
+  SocketAddress socket;
+};
+
+Address readAddress(const std::string& text, int rank, int size) {
   AddressHeader expected{.rank = rank, .size = size};
-  SocketAddress result;
-  bool right = address.size() == sizeof(expected) + sizeof(result.storage) &&
-               std::memcmp(address.data(), &expected, sizeof(expected)) == 0;
-  check(right, "Not the address of rank ", rank, " of ", size, ": ", address.size(), " bytes");
-  std::memcpy(&result.storage, address.data() + sizeof(expected), sizeof(result.storage));
-  return result;
+  bool right = text.size() == sizeof(Address) && std::memcmp(text.data(), &expected, sizeof(expected)) == 0;
+  check(right, "Not the address of rank ", rank, " of ", size, ": ", text.size(), " bytes");
+  Address address;
+  std::memcpy(&address, text.data(), sizeof(address));
+  return address;
 }
 
 }  // namespace
 
 struct GlooConnector::State {
-  std::vector<Connection> join(const Credentials& credentials, const std::vector<std::string>& addresses,
+  std::vector<Connection> join(const Credentials& credentials, const std::vector<Address>& addresses,
                                PeerJoin::Clock::time_point deadline, const Cancellation& cancellation, Log& log);
+  // Each pair of ranks that can read each other's memory does so from here on.
+  void shareMemory(const std::vector<Address>& addresses, Communicator& communicator, Timeout left, Mesh& mesh) const;
 
   int rank;
   int size;
   Timeout timeout;
   std::optional<Listener> listener;  // none in a group of one and after connecting
+  std::optional<MemoryMark> mark;    // none where memory is not read
 };
 
-GlooConnector::GlooConnector(int rank, int size, const std::string& host, Timeout connectTimeout)
-    : state_(std::make_unique<State>(State{rank, size, connectTimeout, std::nullopt})) {
+GlooConnector::GlooConnector(int rank, int size, const std::string& host, Timeout connectTimeout,
+                             OnOneMachine onOneMachine)
+    : state_(std::make_unique<State>(State{rank, size, connectTimeout, std::nullopt, std::nullopt})) {
   check(size > 0 && rank >= 0 && rank < size, "No such rank: ", rank, " of ", size);
   if (size > 1) state_->listener.emplace(host);
+  if (onOneMachine == OnOneMachine::kReadMemory) state_->mark.emplace();
 }
 
 GlooConnector::~GlooConnector() = default;
@@ -56,20 +68,18 @@ GlooConnector::~GlooConnector() = default;
 std::string GlooConnector::address() {
   if (state_->size == 1) return {};
   check(state_->listener.has_value(), "Address was asked for after connecting");
-  AddressHeader header{.rank = state_->rank, .size = state_->size};
-  const sockaddr_storage& storage = state_->listener->address().storage;
-  return std::string(reinterpret_cast<const char*>(&header), sizeof(header))
-      .append(reinterpret_cast<const char*>(&storage), sizeof(storage));
+  Address address{{.rank = state_->rank, .size = state_->size},
+                  state_->mark ? state_->mark->place() : MemoryPlace{},
+                  state_->listener->address()};
+  return std::string(reinterpret_cast<const char*>(&address), sizeof(address));
 }
 
 std::vector<Connection> GlooConnector::State::join(const Credentials& credentials,
-                                                   const std::vector<std::string>& addresses,
+                                                   const std::vector<Address>& addresses,
                                                    PeerJoin::Clock::time_point deadline,
                                                    const Cancellation& cancellation, Log& log) {
   std::vector<SocketAddress> peers;
-  for (int peer = 0; peer < size; ++peer) {
-    peers.push_back(readAddress(addresses[static_cast<size_t>(peer)], peer, size));
-  }
+  for (const Address& address : addresses) peers.push_back(address.socket);
   BrokenPipeGuard guard;
   PeerJoin join(credentials, std::move(peers), *listener, log);
   try {
@@ -85,16 +95,38 @@ std::vector<Connection> GlooConnector::State::join(const Credentials& credential
   }
 }
 
-std::unique_ptr<Communicator> GlooConnector::connect(const std::vector<std::string>& addresses,
-                                                     const std::string& credentials, const Cancellation& cancellation,
-                                                     Log& log) {
+// A rank may be able to read a peer that cannot read it; what each can, all of them tell each other.
+void GlooConnector::State::shareMemory(const std::vector<Address>& addresses, Communicator& communicator, Timeout left,
+                                       Mesh& mesh) const {
+  std::vector<std::optional<PeerMemory>> memories(addresses.size());
+  std::vector<float> reads(addresses.size() * addresses.size());  // [reader, read]
+  auto readsOf = [&](size_t reader, size_t peer) -> float& { return reads[reader * addresses.size() + peer]; };
+  auto own = static_cast<size_t>(rank);
+  for (size_t peer = 0; peer < addresses.size(); ++peer) {
+    if (mark && peer != own) memories[peer] = PeerMemory::find(addresses[peer].memory);
+    readsOf(own, peer) = memories[peer] ? 1 : 0;
+  }
+  communicator.allreduce(std::span(reads), left);
+  for (size_t peer = 0; peer < addresses.size(); ++peer) {
+    if (readsOf(own, peer) * readsOf(peer, own) == 0) memories[peer].reset();
+  }
+  mesh.readFrom(memories);
+}
+
+std::unique_ptr<Communicator> GlooConnector::connect(const std::vector<std::string>& addressTexts,
+                                                     const std::string& credentialsText,
+                                                     const Cancellation& cancellation, Log& log) {
   State& state = *state_;
-  check(static_cast<int>(addresses.size()) == state.size, "Wrong number of addresses: ", addresses.size());
+  check(static_cast<int>(addressTexts.size()) == state.size, "Wrong number of addresses: ", addressTexts.size());
   if (state.size == 1) return std::move(makeLocalGroup(1)[0]);
   check(state.listener.has_value(), "Connected twice");
   const auto deadline = Mesh::Clock::now() + state.timeout;
-  auto connections =
-      state.join(Credentials::read(credentials, state.rank, state.size), addresses, deadline, cancellation, log);
+  Credentials credentials = Credentials::read(credentialsText, state.rank, state.size);
+  std::vector<Address> addresses;
+  for (const std::string& text : addressTexts) {
+    addresses.push_back(readAddress(text, static_cast<int>(addresses.size()), state.size));
+  }
+  auto connections = state.join(credentials, addresses, deadline, cancellation, log);
   state.listener.reset();
   auto mesh = std::make_shared<Mesh>(state.rank, std::move(connections));
   auto communicator = std::make_unique<GlooCommunicator>(mesh);
@@ -102,10 +134,11 @@ std::unique_ptr<Communicator> GlooConnector::connect(const std::vector<std::stri
   // A pair that both ends know of does not mean that the others have all of theirs: only who hears from everybody is
   // connected.
   mesh->setCancellation(&cancellation);
+  auto left = [&] { return std::max(std::chrono::ceil<Timeout>(deadline - Mesh::Clock::now()), Timeout(0)); };
   try {
-    auto left = std::chrono::ceil<Timeout>(deadline - Mesh::Clock::now());
-    auto ranks = communicator->allgather(static_cast<uint64_t>(state.rank), std::max(left, Timeout(0)));
+    auto ranks = communicator->allgather(static_cast<uint64_t>(state.rank), left());
     for (size_t i = 0; i < ranks.size(); ++i) check(ranks[i] == i, "Rank ", i, " says that it is rank ", ranks[i]);
+    if (!credentials.tls) state.shareMemory(addresses, *communicator, left(), *mesh);
   } catch (const Cancelled&) {
     cancellation.throwIfCancelled();
     throw;

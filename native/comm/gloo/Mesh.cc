@@ -96,6 +96,13 @@ Mesh::Mesh(int ownRank, std::vector<Connection> connections)
   }
 }
 
+void Mesh::readFrom(const std::vector<std::optional<PeerMemory>>& memories) {
+  std::lock_guard lock(streamsMutex_);
+  for (size_t peer = 0; peer < memories.size(); ++peer) {
+    if (memories[peer]) streamOf(static_cast<int>(peer)).readFrom(*memories[peer]);
+  }
+}
+
 std::unique_ptr<gloo::transport::Pair>& Mesh::createPair(int peer) { return getPair(peer); }
 
 std::unique_ptr<gloo::transport::UnboundBuffer> Mesh::createUnboundBuffer(void* data, size_t bytes) {

@@ -30,6 +30,9 @@ class Mesh : public gloo::transport::Context {
   // Connections with all peers, by rank; this rank's own is not looked at.
   Mesh(int ownRank, std::vector<Connection> connections);
 
+  // By rank, of those whose memory is read from here on, and who read this rank's; between operations.
+  void readFrom(const std::vector<std::optional<PeerMemory>>& memories);
+
   // All waits till the next call end at this time.
   using Clock = std::chrono::steady_clock;
   void setDeadline(Clock::time_point deadline) { deadline_ = deadline; }

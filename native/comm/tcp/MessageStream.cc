@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace bloomery::comm {
 
@@ -18,7 +19,15 @@ constexpr size_t kMostBytes = size_t{1} << 20;
 // TLS makes a record of each piece that it is given, up to this size.
 constexpr size_t kRecordBytes = size_t{16} << 10;
 
+// From here on a copy less is worth an answer more.
+constexpr size_t kFewestLent = size_t{64} << 10;
+// In the number of bytes of a header: they are lent, and their address follows.
+constexpr uint64_t kLent = uint64_t{1} << 63;
+// Instead of a number: the first of what was lent has been read.
+constexpr uint64_t kWasRead = uint64_t{1} << 62;
+
 constexpr const char* kClosed = "it closed the connection";
+constexpr const char* kNotAskedFor = "it sent what was not asked for";
 
 std::string textOf(int error) {
   if (error == ECONNRESET) return "it reset the connection";
@@ -71,14 +80,15 @@ class Pieces {
 }  // namespace
 
 MessageStream::MessageStream(Connection connection)
-    : connection_(std::move(connection)), address_(SocketAddress::ofOtherEnd(connection_.socket).text()) {
+    : connection_(std::move(connection)), otherEnd_(SocketAddress::ofOtherEnd(connection_.socket).text()) {
   int on = 1;
   setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   if (connection_.tls != nullptr) record_.resize(kRecordBytes);
 }
 
 void MessageStream::send(uint64_t slot, std::span<const std::byte> bytes, int& done) {
-  outgoing_.push_back({{slot, bytes.size()}, bytes.data(), 0, &done});
+  bool lent = memory_ && bytes.size() >= kFewestLent;
+  outgoing_.push_back({{slot, bytes.size() | (lent ? kLent : 0)}, bytes.data(), 0, &done});
 }
 
 void MessageStream::receive(uint64_t slot, std::span<std::byte> bytes, int& done) {
@@ -87,14 +97,14 @@ void MessageStream::receive(uint64_t slot, std::span<std::byte> bytes, int& done
 
 void MessageStream::advance() {
   bool writable = true, readable = true;
-  while ((writable && !outgoing_.empty()) || (readable && !incoming_.empty())) {
+  while ((writable && !outgoing_.empty()) || (readable && awaitsAnything())) {
     if (writable && !outgoing_.empty()) writable = writeSome();
-    if (readable && !incoming_.empty()) readable = readSome();
+    if (readable && awaitsAnything()) readable = memory_ ? readFrame() : readSome();
   }
 }
 
 short MessageStream::events() const {
-  return static_cast<short>((outgoing_.empty() ? 0 : POLLOUT) | (incoming_.empty() ? 0 : POLLIN));
+  return static_cast<short>((outgoing_.empty() ? 0 : POLLOUT) | (awaitsAnything() ? POLLIN : 0));
 }
 
 void MessageStream::throwError() const {
@@ -106,7 +116,8 @@ void MessageStream::throwError() const {
 
 bool MessageStream::concerns(const int& done) const {
   auto tells = [&](const auto& message) { return message.done == &done; };
-  return std::ranges::any_of(outgoing_, tells) || std::ranges::any_of(incoming_, tells);
+  return std::ranges::any_of(outgoing_, tells) || std::ranges::any_of(incoming_, tells) ||
+         std::ranges::count(lent_, &done) > 0;
 }
 
 void MessageStream::close(bool reset) {
@@ -115,6 +126,13 @@ void MessageStream::close(bool reset) {
   connection_.socket.close();
   outgoing_.clear();
   incoming_.clear();
+  lent_.clear();
+}
+
+std::span<const std::byte> MessageStream::Outgoing::behindHeader() const {
+  if (done == nullptr) return {};
+  if ((header.numBytes & kLent) != 0) return std::as_bytes(std::span(&bytes, 1));
+  return {bytes, header.numBytes};
 }
 
 bool MessageStream::writeSome() {
@@ -122,18 +140,26 @@ bool MessageStream::writeSome() {
   size_t moved = 0;
   bool more = connection_.tls == nullptr ? writePlain(message, moved) : writeEncrypted(message, moved);
   message.numSent += moved;
-  if (message.numSent == sizeof(Header) + message.header.numBytes) {
-    ++*message.done;
-    outgoing_.erase(outgoing_.begin());
-  }
+  if (message.numSent == sizeof(Header) + message.behindHeader().size()) finishWriting();
   return more;
+}
+
+void MessageStream::finishWriting() {
+  const Outgoing& message = outgoing_.front();
+  if (message.done != nullptr && (message.header.numBytes & kLent) != 0) {
+    lent_.push_back(message.done);
+  } else if (message.done != nullptr) {
+    ++*message.done;
+  }
+  outgoing_.erase(outgoing_.begin());
 }
 
 bool MessageStream::writePlain(const Outgoing& message, size_t& moved) {
   Pieces pieces;
   size_t ofHeader = std::min(message.numSent, sizeof(Header)), ofBytes = message.numSent - ofHeader;
+  std::span<const std::byte> left = message.behindHeader().subspan(ofBytes);
   pieces.add(reinterpret_cast<const char*>(&message.header) + ofHeader, sizeof(Header) - ofHeader);
-  pieces.add(message.bytes + ofBytes, std::min(message.header.numBytes - ofBytes, kMostBytes));
+  pieces.add(left.data(), std::min(left.size(), kMostBytes));
   moved = movedBy(sendmsg(descriptor(), pieces.call(), MSG_NOSIGNAL | MSG_DONTWAIT));
   return moved == pieces.size();
 }
@@ -194,14 +220,61 @@ void MessageStream::took(size_t moved) {
   size_t ofHead = std::min(moved, sizeof(Header) - headBytes_);
   headBytes_ += ofHead;
   if (headBytes_ < sizeof(Header)) return;
-  if (heads_[0] != message.header) throw StreamEnded("it sent what was not asked for");
+  if (heads_[0] != message.header) throw StreamEnded(kNotAskedFor);
   size_t ofBytes = std::min(moved - ofHead, message.header.numBytes - message.numReceived);
   message.numReceived += ofBytes;
   if (message.numReceived < message.header.numBytes) return;
-  ++*message.done;
-  incoming_.erase(incoming_.begin());
+  finishReading();
   heads_[0] = heads_[1];
   headBytes_ = moved - ofHead - ofBytes;
+}
+
+void MessageStream::finishReading() {
+  ++*incoming_.front().done;
+  incoming_.erase(incoming_.begin());
+}
+
+// A header is read by itself, since a word may come in place of the message that is awaited. A message that nobody has
+// asked for yet holds up the words behind it till somebody does: whoever waits for a word has asked for all that the
+// other end sends in the meantime, since both go through the same operations and wait for one before the next but one.
+bool MessageStream::readFrame() {
+  if (!readPiece(heads_, sizeof(Header), headBytes_)) return false;
+  if (heads_[0].numBytes == kWasRead) {
+    if (lent_.empty()) throw StreamEnded(kNotAskedFor);
+    ++*lent_.front();
+    lent_.erase(lent_.begin());
+    headBytes_ = 0;
+    return true;
+  }
+  if (incoming_.empty()) return false;
+  Incoming& message = incoming_.front();
+  bool lent = (heads_[0].numBytes & kLent) != 0;
+  if (Header{heads_[0].slot, heads_[0].numBytes & ~kLent} != message.header) throw StreamEnded(kNotAskedFor);
+  if (!(lent ? readLent(message) : readPiece(message.bytes, message.header.numBytes, message.numReceived)))
+    return false;
+  finishReading();
+  headBytes_ = 0;
+  return true;
+}
+
+bool MessageStream::readLent(Incoming& message) {
+  if (!readPiece(&address_, sizeof(address_), addressBytes_)) return false;
+  addressBytes_ = 0;
+  try {
+    memory_->read(address_, {message.bytes, message.header.numBytes});
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_process) throw StreamEnded("its process has ended");
+    throw StreamEnded("its memory cannot be read: " + error.code().message());
+  }
+  outgoing_.push_back({{0, kWasRead}, nullptr, 0, nullptr});
+  return true;
+}
+
+// Whether all that is wanted is there.
+bool MessageStream::readPiece(void* to, size_t wanted, size_t& numRead) {
+  if (numRead == wanted) return true;
+  numRead += movedBy(recv(descriptor(), static_cast<std::byte*>(to) + numRead, wanted - numRead, MSG_DONTWAIT));
+  return numRead == wanted;
 }
 
 }  // namespace bloomery::comm

@@ -23,7 +23,9 @@ class CommunicatorTest : public testing::TestWithParam<Case> {
  protected:
   Communicators connect() const {
     std::string transport = GetParam().transport;
-    return transport == "local" ? makeLocalGroup(size()) : connectOverLoopback(size(), transport == "encrypted");
+    if (transport == "local") return makeLocalGroup(size());
+    return connectOverLoopback(size(), transport == "encrypted", "127.0.0.1",
+                               transport == "sockets" ? OnOneMachine::kConnections : OnOneMachine::kReadMemory);
   }
   int size() const { return GetParam().size; }
 };
@@ -31,6 +33,7 @@ class CommunicatorTest : public testing::TestWithParam<Case> {
 INSTANTIATE_TEST_SUITE_P(All, CommunicatorTest,
                          testing::Values(Case{"local", 1}, Case{"local", 2}, Case{"local", 3}, Case{"local", 4},
                                          Case{"gloo", 1}, Case{"gloo", 2}, Case{"gloo", 3}, Case{"gloo", 4},
+                                         Case{"sockets", 2}, Case{"sockets", 3}, Case{"sockets", 4},
                                          Case{"encrypted", 2}, Case{"encrypted", 3}, Case{"encrypted", 4}),
                          [](const auto& test) { return test.param.transport + std::to_string(test.param.size); });
 
@@ -97,6 +100,22 @@ TEST_P(CommunicatorTest, broadcastGivesTheRootsBytes) {
       });
     }
   }
+}
+
+// Where workers are placed changes between attempts.
+TEST(GlooCommunicator, sumsHaveTheSameBitsWhetherMemoryIsReadOrNot) {
+  std::vector<std::vector<float>> results;
+  for (OnOneMachine onOneMachine : {OnOneMachine::kReadMemory, OnOneMachine::kConnections}) {
+    auto ranks = connectOverLoopback(3, false, "127.0.0.1", onOneMachine);
+    results.emplace_back(1200007);
+    onAllRanks(ranks, [&](Communicator& communicator) {
+      std::vector<float> values(results.back().size());
+      for (size_t i = 0; i < values.size(); ++i) values[i] = valueOf(communicator.rank(), i);
+      communicator.allreduce(std::span<float>(values), kPlenty);
+      if (communicator.rank() == 2) results.back() = values;
+    });
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST(GlooCommunicator, countsTheBytesThatItSends) {

@@ -54,9 +54,25 @@ std::string endOf(MessageStream& stream) {
   return "none";
 }
 
-TEST(MessageStream, bringsMessagesOfAnySizeBothWaysInOrder) {
+// Both ends are in this process.
+class MessagePaths : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) readMemory();
+  }
+  void readMemory() {
+    for (MessageStream* stream : {&one, &other}) stream->readFrom(PeerMemory::find(mark.place()).value());
+  }
+
+  MemoryMark mark;
   Wire wire;
-  MessageStream one({std::move(wire.near), nullptr}), other({std::move(wire.far), nullptr});
+  MessageStream one{{std::move(wire.near), nullptr}}, other{{std::move(wire.far), nullptr}};
+};
+
+INSTANTIATE_TEST_SUITE_P(Paths, MessagePaths, testing::Bool(),
+                         [](const auto& test) { return test.param ? "memory" : "wire"; });
+
+TEST_P(MessagePaths, bringMessagesOfAnySizeBothWaysInOrder) {
   const std::vector<size_t> sizes = {1, 0, 5, 70000, 0, 0, 16, 9000001, 3, 1048576, 17};
   std::vector<Bytes> sent, there(sizes.size()), here(sizes.size());
   int sentHere = 0, sentThere = 0, cameHere = 0, cameThere = 0;
@@ -78,9 +94,82 @@ TEST(MessageStream, bringsMessagesOfAnySizeBothWaysInOrder) {
   EXPECT_EQ(one.events(), 0);
 }
 
-TEST(MessageStream, keepsWhatComesBeforeItIsAskedFor) {
-  Wire wire;
-  MessageStream one({std::move(wire.near), nullptr}), other({std::move(wire.far), nullptr});
+using MemoryPath = MessagePaths;
+INSTANTIATE_TEST_SUITE_P(Only, MemoryPath, testing::Values(true), [](const auto&) { return "memory"; });
+
+TEST_P(MemoryPath, lendsALargeMessageTillItWasRead) {
+  Bytes sent = bytesFrom(3, 1 << 20), came(sent.size());
+  int gone = 0, arrived = 0;
+  one.send(7, sent, gone);
+  one.advance();
+  EXPECT_EQ(gone, 0);
+  EXPECT_TRUE(one.concerns(gone));
+  EXPECT_EQ(one.events(), POLLIN);
+  other.receive(7, came, arrived);
+  EXPECT_TRUE(advanceTill(one, other, [&] { return gone == 1; }));
+  EXPECT_EQ(arrived, 1);
+  EXPECT_EQ(came, sent);
+  EXPECT_FALSE(one.concerns(gone));
+  EXPECT_EQ(one.events(), 0);
+}
+
+// As at the beginning of an operation in which both send first.
+TEST_P(MemoryPath, bothMayLendBeforeEitherAsks) {
+  Bytes sent = bytesFrom(3, 100000), came(sent.size()), back(sent.size());
+  int gone = 0, arrived = 0;
+  one.send(7, sent, gone);
+  other.send(7, sent, gone);
+  for (int i = 0; i < 3; ++i) one.advance(), other.advance();
+  EXPECT_EQ(gone, 0);
+  one.receive(7, back, arrived);
+  other.receive(7, came, arrived);
+  EXPECT_TRUE(advanceTill(one, other, [&] { return gone == 2 && arrived == 2; }));
+  EXPECT_EQ(came, sent);
+  EXPECT_EQ(back, sent);
+}
+
+TEST_P(MemoryPath, mayBeginBetweenTwoMessages) {
+  Wire another;
+  MessageStream first({std::move(another.near), nullptr}), second({std::move(another.far), nullptr});
+  Bytes small = bytesFrom(1, 100), large = bytesFrom(2, 70000), smallCame(100), largeCame(70000);
+  int gone = 0, arrived = 0;
+  first.send(1, small, gone);
+  first.readFrom(PeerMemory::find(mark.place()).value());
+  first.send(2, large, gone);
+  first.advance();  // the header of the second comes with the first
+  second.receive(1, smallCame, arrived);
+  ASSERT_TRUE(advanceTill(first, second, [&] { return arrived == 1; }));
+  second.readFrom(PeerMemory::find(mark.place()).value());
+  second.receive(2, largeCame, arrived);
+  EXPECT_TRUE(advanceTill(first, second, [&] { return gone == 2 && arrived == 2; }));
+  EXPECT_EQ(smallCame, small);
+  EXPECT_EQ(largeCame, large);
+}
+
+// By hand, what an end that is not sound could send.
+TEST(MessageStream, endsWhenWhatWasLentCannotBeReadOrNothingWasLent) {
+  constexpr uint64_t kLent = uint64_t{1} << 63, kWasRead = uint64_t{1} << 62;
+  struct {
+    uint64_t slot, numBytes, address;
+    const char* text;
+  } cases[] = {{7, kLent | 40000, 16, "its memory cannot be read: Bad address"},
+               {7, kLent | 40001, 16, "it sent what was not asked for"},
+               {0, kWasRead, 0, "it sent what was not asked for"}};
+  MemoryMark mark;
+  for (const auto& one : cases) {
+    Wire wire;
+    MessageStream stream({std::move(wire.near), nullptr});
+    stream.readFrom(PeerMemory::find(mark.place()).value());
+    Bytes came(40000);
+    int done = 0;
+    stream.receive(7, came, done);
+    sendAll(wire.far, std::string(reinterpret_cast<const char*>(&one), 3 * sizeof(uint64_t)));
+    EXPECT_EQ(endOf(stream), one.text);
+    EXPECT_EQ(done, 0);
+  }
+}
+
+TEST_P(MessagePaths, keepWhatComesBeforeItIsAskedFor) {
   Bytes sent = bytesFrom(3, 100), came(100);
   int done = 0;
   for (uint64_t slot = 0; slot < 3; ++slot) one.send(slot, sent, done);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kEndless = 1000000000;
 
-class ProcessesTest : public testing::TestWithParam<bool> {
+class ProcessesTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "bloomery-ranks-XXXXXX").string();
@@ -30,12 +30,17 @@ class ProcessesTest : public testing::TestWithParam<bool> {
   }
 
   void start(int size, const std::string& operation, int steps, int timeoutMillis) {
-    auto credentials = issueCredentials(size, 0, GetParam());
+    auto credentials = issueCredentials(size, 0, GetParam() == "encrypted");
     for (int rank = 0; rank < size; ++rank) {
       std::ofstream(folder_ / (std::to_string(rank) + ".credentials")) << credentials[static_cast<size_t>(rank)];
-      std::string arguments[] = {
-          BLOOMERY_RANK_PROGRAM, std::to_string(rank),         std::to_string(size), folder_.string(), operation,
-          std::to_string(steps), std::to_string(timeoutMillis)};
+      std::string arguments[] = {BLOOMERY_RANK_PROGRAM,
+                                 std::to_string(rank),
+                                 std::to_string(size),
+                                 folder_.string(),
+                                 operation,
+                                 std::to_string(steps),
+                                 std::to_string(timeoutMillis),
+                                 GetParam()};
       std::vector<char*> pointers;
       for (std::string& argument : arguments) pointers.push_back(argument.data());
       pointers.push_back(nullptr);
@@ -61,8 +66,8 @@ class ProcessesTest : public testing::TestWithParam<bool> {
   std::vector<pid_t> processes_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Wires, ProcessesTest, testing::Bool(),
-                         [](const auto& test) { return test.param ? "encrypted" : "plain"; });
+INSTANTIATE_TEST_SUITE_P(Wires, ProcessesTest, testing::Values("memory", "sockets", "encrypted"),
+                         [](const auto& test) { return test.param; });
 
 TEST_P(ProcessesTest, threeProcessesSumTogether) {
   start(3, "allreduce", 50, 20000);

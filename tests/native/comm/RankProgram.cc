@@ -1,6 +1,6 @@
-// One rank in a process of its own: `comm_rank RANK SIZE FOLDER OPERATION STEPS TIMEOUT_MILLIS`. Meets the others
-// through files in FOLDER, which has each rank's credentials, then sums 1 MB or takes 40 MB from rank 0, STEPS times.
-// Ends with 0, or 3 after PeerLost, whose text it prints.
+// One rank in a process of its own: `comm_rank RANK SIZE FOLDER OPERATION STEPS TIMEOUT_MILLIS TRANSPORT`. Meets the
+// others through files in FOLDER, which has each rank's credentials, then sums 1 MB or takes 40 MB from rank 0, STEPS
+// times. Ends with 0, or 3 after PeerLost, whose text it prints.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -37,8 +37,8 @@ void spread(comm::Communicator& communicator, int step, comm::Timeout timeout) {
 }
 
 void run(int rank, int size, const std::filesystem::path& folder, const std::string& operation, int steps,
-         comm::Timeout timeout) {
-  comm::GlooConnector connector(rank, size, "127.0.0.1", comm::Timeout(20000));
+         comm::Timeout timeout, comm::GlooConnector::OnOneMachine onOneMachine) {
+  comm::GlooConnector connector(rank, size, "127.0.0.1", comm::Timeout(20000), onOneMachine);
   std::filesystem::path mine = folder / std::to_string(rank);
   std::ofstream(mine.string() + ".part", std::ios::binary) << connector.address();
   std::filesystem::rename(mine.string() + ".part", mine);
@@ -58,7 +58,9 @@ void run(int rank, int size, const std::filesystem::path& folder, const std::str
 int main(int, char** arguments) {
   try {
     run(std::atoi(arguments[1]), std::atoi(arguments[2]), arguments[3], arguments[4], std::atoi(arguments[5]),
-        comm::Timeout(std::atoi(arguments[6])));
+        comm::Timeout(std::atoi(arguments[6])),
+        std::string(arguments[7]) == "sockets" ? comm::GlooConnector::OnOneMachine::kConnections
+                                               : comm::GlooConnector::OnOneMachine::kReadMemory);
     return 0;
   } catch (const PeerLost& error) {
     std::printf("%s\n", error.what());

@@ -24,11 +24,14 @@ inline double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-inline Communicators connectOverLoopback(int size, bool encrypt = false, const std::string& host = "127.0.0.1") {
+using OnOneMachine = GlooConnector::OnOneMachine;
+
+inline Communicators connectOverLoopback(int size, bool encrypt = false, const std::string& host = "127.0.0.1",
+                                         OnOneMachine onOneMachine = OnOneMachine::kReadMemory) {
   std::vector<std::unique_ptr<GlooConnector>> connectors;
   std::vector<std::string> addresses, credentials = issueCredentials(size, 0, encrypt);
   for (int rank = 0; rank < size; ++rank) {
-    connectors.push_back(std::make_unique<GlooConnector>(rank, size, host, Timeout(20000)));
+    connectors.push_back(std::make_unique<GlooConnector>(rank, size, host, Timeout(20000), onOneMachine));
     addresses.push_back(connectors.back()->address());
   }
   Cancellation cancellation;

@@ -18,7 +18,7 @@
 
 namespace bloomery::comm {
 
-// An address as GlooConnector tells it is a header and the socket's own.
+// An address as GlooConnector tells it ends with the socket's own.
 inline SocketAddress socketAddressOf(const std::string& address) {
   SocketAddress result;
   std::memcpy(&result.storage, address.data() + address.size() - sizeof(result.storage), sizeof(result.storage));

@@ -16,10 +16,11 @@ constexpr const char* kSecretText = "what the tensors hold; ";
 
 // Ranks that listen and have not connected yet.
 struct Group {
-  Group(int numRanks, bool encrypt, Timeout timeout = kPlenty, const std::string& host = "127.0.0.1")
+  Group(int numRanks, bool encrypt, Timeout timeout = kPlenty, const std::string& host = "127.0.0.1",
+        OnOneMachine onOneMachine = OnOneMachine::kReadMemory)
       : size(numRanks), credentials(issueCredentials(numRanks, 0, encrypt)) {
     for (int rank = 0; rank < size; ++rank) {
-      connectors.push_back(std::make_unique<GlooConnector>(rank, size, host, timeout));
+      connectors.push_back(std::make_unique<GlooConnector>(rank, size, host, timeout, onOneMachine));
       addresses.push_back(connectors.back()->address());
     }
     seen.assign(static_cast<size_t>(size), addresses);
@@ -218,7 +219,7 @@ TEST_P(StrangersTest, attemptIsPartOfTheProof) {
 }
 
 TEST_P(StrangersTest, readTheWireOnlyWhenItIsPlain) {
-  Group group(2, GetParam());
+  Group group(2, GetParam(), kPlenty, "127.0.0.1", OnOneMachine::kConnections);
   Relay relay(group.portOf(0));
   group.seen[1][0] = withSocketAddress(group.addresses[0], relay.address());
   auto ranks = group.connectAll();
@@ -230,6 +231,36 @@ TEST_P(StrangersTest, readTheWireOnlyWhenItIsPlain) {
     EXPECT_EQ(sent.find(kSecretText) != std::string::npos, readable);
   }
   EXPECT_EQ(relay.sentByConnecting().find("bloomer1") != std::string::npos, readable);
+}
+
+TEST(Memory, isReadInPlaceOfTheWire) {
+  for (OnOneMachine onOneMachine : {OnOneMachine::kReadMemory, OnOneMachine::kConnections}) {
+    Group group(2, false, kPlenty, "127.0.0.1", onOneMachine);
+    Relay relay(group.portOf(0));
+    group.seen[1][0] = withSocketAddress(group.addresses[0], relay.address());
+    auto ranks = group.connectAll();
+    expectRightSums(ranks);  // of 1.2 MB
+    ranks.clear();
+    bool wire = onOneMachine == OnOneMachine::kConnections;
+    for (const std::string& sent : {relay.sentByConnecting(), relay.sentByAccepting()}) {
+      EXPECT_EQ(sent.size() > 1200000, wire) << sent.size();
+      EXPECT_EQ(sent.size() < 1000, !wire) << sent.size();
+    }
+  }
+}
+
+// As from another machine or container.
+TEST(Memory, isNotReadWhereItIsNotFound) {
+  Group group(2, false);
+  Relay relay(group.portOf(0));
+  group.seen[1][0] = withSocketAddress(group.addresses[0], relay.address());
+  constexpr size_t kNetwork = 16;  // behind the header
+  ++group.seen[0][1][kNetwork];    // rank 0 does not find rank 1, which finds rank 0
+  auto ranks = group.connectAll();
+  expectRightSums(ranks);
+  ranks.clear();
+  EXPECT_GT(relay.sentByConnecting().size(), 1200000u);
+  EXPECT_GT(relay.sentByAccepting().size(), 1200000u);
 }
 
 TEST_P(StrangersTest, whoWriteIntoAConnectionEndItAndNothingElse) {

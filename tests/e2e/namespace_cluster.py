@@ -2,7 +2,6 @@
 network namespaces, joined by a bridge. Needs root."""
 
 import os
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -62,7 +61,7 @@ class NamespaceCluster:
             options = ["--host", address, "--webui-port", "0", "--cores", str(cores), "--memory", "3g"]
             work = self._folder / f"worker{worker}"
             self._spark(f"worker{worker}", within, "worker.Worker", *options, "--work-dir", str(work), self.master)
-        self._await_master()
+        self._await_workers({self._address(worker + 2) for worker in range(workers)})
 
     def _join(self, worker: int) -> None:
         space, link = f"{self._bridge}w{worker}", self._link(worker)
@@ -91,16 +90,23 @@ class NamespaceCluster:
         self._processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
         log.close()
 
-    def _await_master(self) -> None:
-        # Workers may come later: an application waits for them.
+    def _await_workers(self, addresses: set[str]) -> None:
+        """Till all of them talk with the Master: an application would have all its executors on the first that came."""
         deadline = time.monotonic() + 120
-        while True:
-            try:
-                socket.create_connection((self.host, 7077), 1).close()
-                return
-            except OSError:
-                assert time.monotonic() < deadline, "the Master did not start"
-                time.sleep(0.1)
+        while not addresses <= self._connected_to_master():
+            assert time.monotonic() < deadline, "the Master or a Worker did not start"
+            time.sleep(0.1)
+
+    def _connected_to_master(self) -> set[str]:
+        established = "01"
+        lines = [line.split() for path in ("tcp", "tcp6") for line in Path("/proc/net", path).read_text().splitlines()]
+        ends = [(line[1], line[2]) for line in lines if line[3] == established]
+        # An address is its four bytes, the last first, in hexadecimal; within IPv6 they come last.
+        return {
+            ".".join(str(byte) for byte in reversed(bytes.fromhex(other.split(":")[0][-8:])))
+            for own, other in ends
+            if own.endswith(f":{7077:04X}")
+        }
 
     def set_link(self, host: str, state: str) -> float:
         """Sets the link of the Worker with this address up or down; when that was."""

@@ -206,28 +206,31 @@ class Convolver {
 // share of the kernel, so that nothing has to be added up in the end.
 class KernelGradient {
  public:
-  explicit KernelGradient(const WinogradConvolution& shape)
-      : shape_(shape),
-        layout_(shape),
-        numGroups_(std::max<int64_t>(divideUp(layout_.numTiles, kMostTiles), 1)),
-        mostTiles_(divideUp(layout_.numTiles, numGroups_)) {}
+  explicit KernelGradient(const WinogradConvolution& shape) : shape_(shape), layout_(shape) {
+    // As many tiles as stay in the cache: the fewer groups, the less often the sums are transformed and added.
+    constexpr int64_t kBytes = 2 << 20, kFewest = 64, kMost = 512;
+    int64_t bytes = kPoints * (shape.channels + shape.filters) * static_cast<int64_t>(sizeof(float));
+    numGroups_ = std::max<int64_t>(divideUp(layout_.numTiles, std::clamp(kBytes / bytes, kFewest, kMost)), 1);
+    // An odd number, so that not all points fall on the same place of the cache.
+    numSlots_ = divideUp(layout_.numTiles, numGroups_) | 1;
+  }
 
-  int64_t scratchSize() const { return mostTiles_ * (kPoints * (shape_.channels + shape_.filters) + shape_.filters); }
+  int64_t scratchSize() const { return numSlots_ * (kPoints * (shape_.channels + shape_.filters) + shape_.filters); }
 
   void run(const float* images, const float* outputGradient, float* kernelGradient, float* biasGradient,
            float* scratch) const {
-    float *inputs = scratch, *gradients = inputs + kPoints * mostTiles_ * shape_.channels;
-    float* sums = gradients + kPoints * mostTiles_ * shape_.filters;  // [tiles, filters]
+    int64_t lanes = layout_.lanes, width = layout_.panelWidth, size = kPoints * numSlots_;
+    float *inputs = scratch, *gradients = inputs + size * shape_.channels;
+    float* sums = gradients + size * shape_.filters;  // [tiles, filters]
     if (biasGradient != nullptr) std::fill_n(biasGradient, shape_.filters, 0.0f);
-    int64_t lanes = layout_.lanes, width = layout_.panelWidth;
     for (int64_t group = 0; group < numGroups_; ++group) {
       int64_t first = layout_.numTiles * group / numGroups_;
       int64_t count = layout_.numTiles * (group + 1) / numGroups_ - first;
 #pragma omp parallel for schedule(static) num_threads(shape_.numThreads)
       for (int64_t i = 0; i < count; ++i) {
         Tile tile = layout_.tile(first + i);
-        layout_.transformInput(images, tile, inputs + i * lanes, count * lanes, kPoints * count * lanes);
-        transformGradient(outputGradient, tile, i, count, gradients, sums + i * shape_.filters);
+        layout_.transformInput(images, tile, inputs + i * lanes, numSlots_ * lanes, size * lanes);
+        transformGradient(outputGradient, tile, i, gradients, sums + i * shape_.filters);
       }
       for (int64_t i = 0; i < count && biasGradient != nullptr; ++i) {
         const float* ofTile = sums + i * shape_.filters;
@@ -236,19 +239,17 @@ class KernelGradient {
 #pragma omp parallel for schedule(static) num_threads(shape_.numThreads) collapse(2)
       for (int64_t panel = 0; panel < layout_.numPanels; ++panel) {
         for (int64_t channel = 0; channel < shape_.channels; channel += lanes) {
-          layout_.pieces.kernelGradient(count, layout_.vectorsOf(panel), inputs + channel * kPoints * count,
-                                        gradients + panel * width * kPoints * count, group > 0, shape_.channels,
-                                        shape_.filters, kernelGradient + channel * shape_.filters + panel * width);
+          layout_.pieces.kernelGradient(count, numSlots_, layout_.vectorsOf(panel), inputs + channel * size,
+                                        gradients + panel * width * size, group > 0, shape_.channels, shape_.filters,
+                                        kernelGradient + channel * shape_.filters + panel * width);
         }
       }
     }
   }
 
  private:
-  static constexpr int64_t kMostTiles = 64;
-
-  // gradients: [panels, points, tiles, filters of the panel]
-  void transformGradient(const float* outputGradient, const Tile& tile, int64_t index, int64_t count, float* gradients,
+  // gradients: [panels, points, slots, filters of the panel]
+  void transformGradient(const float* outputGradient, const Tile& tile, int64_t slot, float* gradients,
                          float* sums) const {
     const Images& images = layout_.output;
     WinogradStrides strides = images.strides(layout_.lanes);
@@ -256,15 +257,15 @@ class KernelGradient {
     for (int64_t filter = 0; filter < shape_.filters; filter += layout_.lanes) {
       int64_t panel = filter / layout_.panelWidth, first = panel * layout_.panelWidth;
       int64_t width = layout_.vectorsOf(panel) * layout_.lanes;
-      float* to = gradients + first * kPoints * count + index * width + filter - first;
+      float* to = gradients + first * kPoints * numSlots_ + slot * width + filter - first;
       layout_.pieces.outputGradient(outputGradient + images.offset(tile.sample, filter, tile.y, tile.x), strides,
-                                    window, to, count * width, sums + filter);
+                                    window, to, numSlots_ * width, sums + filter);
     }
   }
 
   WinogradConvolution shape_;
   Layout layout_;
-  int64_t numGroups_, mostTiles_;
+  int64_t numGroups_, numSlots_;
 };
 
 }  // namespace

@@ -137,6 +137,18 @@ BLOOMERY_INLINE void transformToPoints(const float* from, int64_t rowStride, int
   }
 }
 
+// The tile to the right comes next: the pixels of it that are not in this one, a short run in each row, are more than
+// the processor fetches ahead by itself.
+template <int64_t kSize>
+BLOOMERY_INLINE void fetchNext(const float* image, const WinogradStrides& strides, const WinogradWindow& window) {
+  for (int64_t row = window.top; row < window.bottom; ++row) {
+#pragma GCC unroll 4
+    for (int64_t column = kSize; column < kSize + kTile; ++column) {
+      __builtin_prefetch(image + row * strides.row + column * strides.pixel);
+    }
+  }
+}
+
 // The tile of an image, or, where a part of it lies outside, a copy with zeros.
 template <typename Transform>
 BLOOMERY_INLINE void transformTile(const float* image, const WinogradStrides& strides, const WinogradWindow& window,
@@ -144,6 +156,7 @@ BLOOMERY_INLINE void transformTile(const float* image, const WinogradStrides& st
   constexpr int64_t kSize = Transform::kFrom;
   if (window.top == 0 && window.left == 0 && window.bottom == kSize && window.right == kSize) {
     for (int64_t i = 0; i < numVectors; ++i) {
+      fetchNext<kSize>(image + i * strides.vector, strides, window);
       transformToPoints<Transform>(image + i * strides.vector, strides.row, strides.pixel, to + i * vectorStride,
                                    stride);
     }
@@ -151,6 +164,7 @@ BLOOMERY_INLINE void transformTile(const float* image, const WinogradStrides& st
   }
   float copy[kSize * kSize * kLanes] = {};
   for (int64_t i = 0; i < numVectors; ++i) {
+    fetchNext<kSize>(image + i * strides.vector, strides, window);
     for (int64_t row = window.top; row < window.bottom; ++row) {
       for (int64_t column = window.left; column < window.right; ++column) {
         store(load(image + i * strides.vector + row * strides.row + column * strides.pixel),
@@ -304,13 +318,13 @@ void product(int64_t numTiles, int numVectors, const float* tiles, const float* 
 
 // So many channels that their sums stay in registers and, at all points, in the first cache.
 template <int kVectors>
-BLOOMERY_TARGET void addKernelGradient(int64_t numTiles, const float* input, const float* gradient, bool add,
-                                       int64_t channels, int64_t filters, float* kernelGradient) {
+BLOOMERY_TARGET void addKernelGradient(int64_t numTiles, int64_t numSlots, const float* input, const float* gradient,
+                                       bool add, int64_t channels, int64_t filters, float* kernelGradient) {
   constexpr int kChannels = kLanes / kVectors, kWidth = kVectors * kLanes;
   float sums[kPoints][kChannels * kWidth];
   for (int64_t point = 0; point < kPoints; ++point) {
     Vector ofPoint[kChannels][kVectors] = {};
-    const float *values = input + point * numTiles * kLanes, *factors = gradient + point * numTiles * kWidth;
+    const float *values = input + point * numSlots * kLanes, *factors = gradient + point * numSlots * kWidth;
     for (int64_t tile = 0; tile < numTiles; ++tile) {
       Vector factor[kVectors];
 #pragma GCC unroll 2
@@ -338,11 +352,11 @@ BLOOMERY_TARGET void addKernelGradient(int64_t numTiles, const float* input, con
   }
 }
 
-void kernelGradient(int64_t numTiles, int numVectors, const float* input, const float* gradient, bool add,
-                    int64_t channels, int64_t filters, float* result) {
-  if (numVectors == 1) return addKernelGradient<1>(numTiles, input, gradient, add, channels, filters, result);
+void kernelGradient(int64_t numTiles, int64_t numSlots, int numVectors, const float* input, const float* gradient,
+                    bool add, int64_t channels, int64_t filters, float* result) {
+  if (numVectors == 1) return addKernelGradient<1>(numTiles, numSlots, input, gradient, add, channels, filters, result);
   for (int64_t half = 0; half < kLanes; half += kLanes / 2) {
-    addKernelGradient<2>(numTiles, input + half, gradient, add, channels, filters, result + half * filters);
+    addKernelGradient<2>(numTiles, numSlots, input + half, gradient, add, channels, filters, result + half * filters);
   }
 }
 

@@ -54,8 +54,8 @@ struct WinogradPieces {
   // The gradient of the kernel for one vector of channels and numVectors vectors of filters, over numTiles tiles.
   // input: [points, tiles, lanes]; gradient: [points, tiles, numVectors * lanes]; kernelGradient: at the first channel
   // and filter of [taps, channels, filters], overwritten or added to.
-  void (*kernelGradient)(int64_t numTiles, int numVectors, const float* input, const float* gradient, bool add,
-                         int64_t channels, int64_t filters, float* kernelGradient);
+  void (*kernelGradient)(int64_t numTiles, int64_t numSlots, int numVectors, const float* input, const float* gradient,
+                         bool add, int64_t channels, int64_t filters, float* kernelGradient);
 };
 
 const WinogradPieces& winogradPiecesAvx2();    // needs AVX2 and FMA

@@ -91,7 +91,7 @@ struct Groups {
   int64_t inputStride, productStride;
 };
 
-// The transformed kernel stays in the cache as a whole. A larger one is better made panel by panel, again and again.
+// The transformed kernel stays in the cache as a whole. A larger one is better made row by row, again for each group.
 bool keepsKernel(const WinogradConvolution& shape) {
   constexpr int64_t kBytes = 10 << 20;
   return kPoints * shape.channels * shape.filters * static_cast<int64_t>(sizeof(float)) <= kBytes;
@@ -109,7 +109,9 @@ class Convolver {
     if (keepsKernel_) {
 #pragma omp parallel for schedule(static) num_threads(shape_.numThreads)
       for (int64_t panel = 0; panel < layout_.numPanels; ++panel) {
-        transformKernel(kernel, flipped, panel, scratch + panel * panelSize());
+        float *taps = scratch + panel * panelSize(), *points = taps + tapsSize();
+        gatherKernel(kernel, flipped, panel, taps);
+        for (int64_t row = 0; row < kInputTile; ++row) transformKernel(taps, panel, row, points + row * rowSize());
       }
     }
 #pragma omp parallel for schedule(static) num_threads(shape_.numThreads)
@@ -124,8 +126,12 @@ class Convolver {
         Rows rows(count, layout_.pieces.maxTiles);
         transformInputs(images, first, rows, inputs);
         for (int64_t panel = 0; panel < layout_.numPanels; ++panel) {
-          if (!keepsKernel_) transformKernel(kernel, flipped, panel, own);
-          multiply(inputs, keepsKernel_ ? scratch + panel * panelSize() : own, rows, panel, products);
+          float *taps = keepsKernel_ ? scratch + panel * panelSize() : own, *points = taps + tapsSize();
+          if (!keepsKernel_) gatherKernel(kernel, flipped, panel, taps);
+          for (int64_t row = 0; row < kInputTile; ++row) {
+            if (!keepsKernel_) transformKernel(taps, panel, row, points);
+            multiply(inputs, keepsKernel_ ? points + row * rowSize() : points, rows, panel, row, products);
+          }
           writeOutputs(products, ending, first, count, panel, output);
         }
       }
@@ -140,16 +146,24 @@ class Convolver {
     int64_t count, length;
   };
 
-  int64_t panelSize() const { return kPoints * shape_.channels * layout_.panelWidth; }
+  // Of a panel of the kernel: its taps, and its values at a row of points or at all of them.
+  int64_t tapsSize() const { return kTaps * shape_.channels * layout_.panelWidth; }
+  int64_t rowSize() const { return kInputTile * shape_.channels * layout_.panelWidth; }
+  int64_t panelSize() const { return tapsSize() + (keepsKernel_ ? kInputTile : 1) * rowSize(); }
   int64_t sharedSize() const { return keepsKernel_ ? layout_.numPanels * panelSize() : 0; }
   int64_t threadSize() const {
     return kPoints * (groups_.inputStride + groups_.productStride) + (keepsKernel_ ? 0 : panelSize());
   }
 
-  void transformKernel(const float* kernel, bool flipped, int64_t panel, float* to) const {
+  void gatherKernel(const float* kernel, bool flipped, int64_t panel, float* taps) const {
     int64_t channels = shape_.channels, filters = shape_.filters;
     if (flipped) std::swap(channels, filters);
-    layout_.pieces.kernel(kernel, channels, filters, flipped, panel * layout_.panelWidth, layout_.vectorsOf(panel), to);
+    layout_.pieces.gatherKernel(kernel, channels, filters, flipped, panel * layout_.panelWidth,
+                                layout_.vectorsOf(panel), taps);
+  }
+
+  void transformKernel(const float* taps, int64_t panel, int64_t row, float* to) const {
+    layout_.pieces.kernel(taps, shape_.channels * layout_.vectorsOf(panel) * layout_.lanes, row, to);
   }
 
   // inputs: [points, rows, channels / lanes, tiles of the row, lanes]
@@ -165,14 +179,16 @@ class Convolver {
   }
 
   // products: [points, tiles, filters of the panel]
-  void multiply(const float* inputs, const float* kernel, const Rows& rows, int64_t panel, float* products) const {
+  void multiply(const float* inputs, const float* kernel, const Rows& rows, int64_t panel, int64_t pointRow,
+                float* products) const {
     int numVectors = layout_.vectorsOf(panel);
     int64_t width = numVectors * layout_.lanes;
-    for (int64_t point = 0; point < kPoints; ++point) {
+    for (int64_t i = 0; i < kInputTile; ++i) {
+      int64_t point = pointRow * kInputTile + i;
       for (int64_t row = 0; row < rows.count; row += rows.length) {
         layout_.pieces.product(rows.lengthAt(row), numVectors,
                                inputs + point * groups_.inputStride + row * shape_.channels,
-                               kernel + point * shape_.channels * width, shape_.channels,
+                               kernel + i * shape_.channels * width, shape_.channels,
                                products + point * groups_.productStride + row * width);
       }
     }
@@ -277,6 +293,7 @@ int64_t WinogradConvolution::lanes() const {
 }
 
 bool WinogradConvolution::pays() const {
+  if (std::min(channels, filters) < 16) return false;
   int64_t numTiles = divideUp(outputHeight, kTile) * divideUp(outputWidth, kTile);
   return lanes() > 0 && outputHeight * outputWidth * kTaps * 2 > numTiles * kPoints * 3;
 }

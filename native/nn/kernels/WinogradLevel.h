@@ -243,33 +243,48 @@ BLOOMERY_INLINE void transpose(Vector (&rows)[kLanes]) {
   }
 }
 
-BLOOMERY_TARGET void transformKernel(const float* kernel, int64_t channels, int64_t filters, bool flipped,
-                                     int64_t first, int numVectors, float* to) {
-  int64_t width = numVectors * kLanes, tapSize = channels * filters;
-  if (!flipped) {
-    for (int64_t channel = 0; channel < channels; ++channel) {
+BLOOMERY_TARGET void gatherKernel(const float* kernel, int64_t channels, int64_t filters, bool flipped, int64_t first,
+                                  int numVectors, float* to) {
+  int64_t width = numVectors * kLanes, size = channels * filters;
+  for (int64_t tap = 0; tap < kTaps; ++tap) {
+    const float* from = kernel + (flipped ? kTaps - 1 - tap : tap) * size;
+    if (!flipped) {
+      for (int64_t channel = 0; channel < channels; ++channel, to += width) {
+        for (int64_t i = 0; i < width; i += kLanes) store(load(from + channel * filters + first + i), to + i);
+      }
+      continue;
+    }
+    for (int64_t filter = 0; filter < filters; filter += kLanes, to += kLanes * width) {
       for (int64_t i = 0; i < width; i += kLanes) {
-        transformToPoints<OfKernel>(kernel + channel * filters + first + i, 3 * tapSize, tapSize,
-                                    to + channel * width + i, channels * width);
-      }
-    }
-    return;
-  }
-  float turned[kTaps][kLanes * kLanes];  // [taps, filters, channels]
-  for (int64_t filter = 0; filter < filters; filter += kLanes) {
-    for (int64_t i = 0; i < width; i += kLanes) {
-      for (int64_t tap = 0; tap < kTaps; ++tap) {
         Vector rows[kLanes];
-        const float* from = kernel + tap * tapSize + (first + i) * filters + filter;
-        for (int64_t row = 0; row < kLanes; ++row) rows[row] = load(from + row * filters);
+        for (int64_t row = 0; row < kLanes; ++row) rows[row] = load(from + (first + i + row) * filters + filter);
         transpose(rows);
-        std::memcpy(turned[kTaps - 1 - tap], &rows, sizeof(rows));
-      }
-      for (int64_t row = 0; row < kLanes; ++row) {
-        transformToPoints<OfKernel>(turned[0] + row * kLanes, 3 * kLanes * kLanes, kLanes * kLanes,
-                                    to + (filter + row) * width + i, filters * width);
+        for (int64_t row = 0; row < kLanes; ++row) store(rows[row], to + row * width + i);
       }
     }
+  }
+}
+
+// The rows of OfKernel's matrix.
+constexpr float kOfKernel[kInputTile][3] = {{1, 0, 0},
+                                            {kAtA, kAtA* kA, kAtA* kA2},
+                                            {kAtA, -kAtA* kA, kAtA* kA2},
+                                            {kAtB, kAtB* kB, kAtB* kB2},
+                                            {kAtB, -kAtB* kB, kAtB* kB2},
+                                            {0, 0, 1}};
+
+BLOOMERY_TARGET void transformKernel(const float* taps, int64_t size, int64_t row, float* to) {
+  const float* factors = kOfKernel[row];
+  for (int64_t i = 0; i < size; i += kLanes) {
+    Vector half[3], points[kInputTile];
+#pragma GCC unroll 3
+    for (int column = 0; column < 3; ++column) {
+      const float* from = taps + column * size + i;
+      half[column] = factors[0] * load(from) + factors[1] * load(from + 3 * size) + factors[2] * load(from + 6 * size);
+    }
+    OfKernel::run(half, points);
+#pragma GCC unroll 6
+    for (int point = 0; point < kInputTile; ++point) store(points[point], to + point * size + i);
   }
 }
 
@@ -360,8 +375,9 @@ void kernelGradient(int64_t numTiles, int64_t numSlots, int numVectors, const fl
   }
 }
 
-constexpr WinogradPieces kPieces = {kLanes,          kMaxTiles,       transformInput, transformOutputGradient,
-                                    transformOutput, transformKernel, product,        kernelGradient};
+constexpr WinogradPieces kPieces = {kLanes,          kMaxTiles,    transformInput,  transformOutputGradient,
+                                    transformOutput, gatherKernel, transformKernel, product,
+                                    kernelGradient};
 
 }  // namespace
 

@@ -43,10 +43,12 @@ struct WinogradPieces {
   // One vector of an output tile, from the products.
   void (*output)(const float* products, int64_t stride, const WinogradEnding& ending, float* image,
                  const WinogradStrides& strides, const WinogradWindow& window);
-  // kernel: [taps, channels, filters]. For `numVectors` vectors of filters from `first` on: to[point, channel, filter];
-  // flipped, for so many channels from `first` on: to[point, filter, channel], the taps in reverse.
-  void (*kernel)(const float* kernel, int64_t channels, int64_t filters, bool flipped, int64_t first, int numVectors,
-                 float* to);
+  // kernel: [taps, channels, filters]. Of `numVectors` vectors of filters from `first` on: to[tap, channel, filter];
+  // flipped, of so many channels from `first` on: to[tap, filter, channel], the taps in reverse.
+  void (*gatherKernel)(const float* kernel, int64_t channels, int64_t filters, bool flipped, int64_t first,
+                       int numVectors, float* to);
+  // What gatherKernel wrote, `size` floats a tap, at the kInputTile points of a row: to[point, size].
+  void (*kernel)(const float* taps, int64_t size, int64_t row, float* to);
   // At one point: [numTiles, numVectors * lanes] = tiles x kernel; tiles: [channels / lanes, numTiles, lanes], numTiles
   // at most maxTiles; kernel: [channels, numVectors * lanes].
   void (*product)(int64_t numTiles, int numVectors, const float* tiles, const float* kernel, int64_t channels,

@@ -1,5 +1,5 @@
-// Convolutions of 3x3 taps at stride 1 with about a third of the multiplications: Winograd's F(4x4, 3x3). The output is
-// cut into tiles of 4x4 pixels; a tile's input and the kernel are transformed to 36 points, at each of which the tiles
+// Convolutions of 3x3 taps at stride 1 with a quarter of the multiplications: Winograd's F(4x4, 3x3). The output is cut
+// into tiles of 4x4 pixels; a tile's input and the kernel are transformed to 36 points, at each of which the tiles
 // of a group make one product of matrices over the channels, and the products are transformed back. The input gradient
 // is the same with the kernel turned around, the weight gradient a sum over tiles of the same products. The values do
 // not depend on the batch or the number of threads. Needs AVX2; uses AVX-512.

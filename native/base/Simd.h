@@ -11,4 +11,7 @@ inline SimdLevel simdLevel() {
   return has ? SimdLevel::kAvx2 : SimdLevel::kBaseline;
 }
 
+// For the few kernels that gain from it; no level of its own, so that nothing else is compiled once more.
+inline bool hasAvx512() { return __builtin_cpu_supports("avx512f"); }
+
 }  // namespace bloomery

@@ -1,11 +1,13 @@
 #include <omp.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "base/Simd.h"
 #include "nn/dnnl/Geometry.h"
 #include "nn/dnnl/LayerPlans.h"
+#include "nn/dnnl/WinogradStep.h"
 #include "nn/kernels/ThinConvolution.h"
 
 namespace bloomery::nn {
@@ -118,6 +120,10 @@ class ConvolutionPlanner {
     output.reluPending = relu_;
     output.gradientIsOnlyRead = true;
 
+    if (std::optional<WinogradConvolution> winograd = winogradShape(input, output); winograd) {
+      builder_.add(makeWinogradStep(winogradPlan(*winograd, input, output), builder_), &node_);
+      return output;
+    }
     std::vector<Operation> forward, forKernel, forInput;
     Arguments arguments = {{DNNL_ARG_SRC, input.value},
                            {DNNL_ARG_WEIGHTS, kernelAs(desc.weights_desc(), Phase::kForward, forward)},
@@ -167,6 +173,45 @@ class ConvolutionPlanner {
                            .paddingTop = geometry_.paddingBefore[0],
                            .paddingLeft = geometry_.paddingBefore[1],
                            .numThreads = omp_get_max_threads()};
+  }
+
+  // The same for convolutions of 3x3 taps. The batch has no say: predictions must not depend on it.
+  std::optional<WinogradConvolution> winogradShape(const Edge& input, const Edge& output) const {
+    if (layer_.kernelSize != network::Pair{3, 3} || layer_.strides != network::Pair{1, 1} ||
+        layer_.dilation != network::Pair{1, 1} || groups_ > 1 ||
+        std::max(geometry_.paddingBefore[0], geometry_.paddingBefore[1]) > 2) {
+      return std::nullopt;
+    }
+    WinogradConvolution shape{.batch = builder_.options().batchSize,
+                              .height = image_[0],
+                              .width = image_[1],
+                              .channels = image_[2],
+                              .outputHeight = outputImage_[0],
+                              .outputWidth = outputImage_[1],
+                              .filters = outputImage_[2],
+                              .block = builder_.channelBlock(input.value.get_desc()),
+                              .outputBlock = builder_.channelBlock(output.value.get_desc()),
+                              .paddingTop = geometry_.paddingBefore[0],
+                              .paddingLeft = geometry_.paddingBefore[1],
+                              .numThreads = omp_get_max_threads()};
+    return shape.pays() ? std::optional(shape) : std::nullopt;
+  }
+
+  WinogradPlan winogradPlan(const WinogradConvolution& shape, const Edge& input, const Edge& output) {
+    WinogradPlan plan{.shape = shape,
+                      .input = input,
+                      .output = output,
+                      .relu = relu_,
+                      .kernel = builder_.parameter(node_, 0, kernel_)};
+    if (layer_.weights.useBias) plan.bias = builder_.parameter(node_, 1, bias_);
+    if (!ending_.arguments.empty()) {
+      plan.scale = ending_.arguments[0].second;
+      plan.shift = ending_.arguments[1].second;
+    }
+    if (!builder_.trains(node_)) return plan;
+    plan.kernelGradient = builder_.gradient(node_, 0, kernel_);
+    if (layer_.weights.useBias) plan.biasGradient = builder_.gradient(node_, 1, bias_);
+    return plan;
   }
 
   dnnl::memory kernelAs(const dnnl::memory::desc& desc, Phase phase, std::vector<Operation>& operations) {

@@ -133,6 +133,13 @@ ParquetFile::ParquetFile(std::shared_ptr<ByteSource> source, int64_t readBytes, 
     return schema;
   });
   numRows_ = metadata_->num_rows();
+  firstRows_ = guarded([&]() -> arrow::Result<std::vector<int64_t>> {
+    std::vector<int64_t> rows = {0};
+    for (int group = 1; group < numRowGroups(); ++group) {
+      rows.push_back(rows.back() + metadata_->RowGroup(group - 1)->num_rows());
+    }
+    return rows;
+  });
 }
 
 // The footer is read the first time only.
@@ -166,12 +173,6 @@ std::vector<int> ParquetFile::leavesOf(const std::string& column) const {
     if (schema.GetColumnRoot(leaf)->name() == column) leaves.push_back(leaf);
   }
   return leaves;
-}
-
-int64_t ParquetFile::firstRowOf(int rowGroup) const {
-  int64_t first = 0;
-  for (int group = 0; group < rowGroup; ++group) first += metadata_->RowGroup(group)->num_rows();
-  return first;
 }
 
 // 0 where all chunks together may be held; else short ones whole, and as much of each of the others as is left.

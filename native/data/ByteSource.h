@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -18,6 +19,9 @@ class ByteSource {
   virtual int64_t size() const = 0;
   // Fills all of `into`; the range lies within the size. Throws, naming the source, when that cannot be done.
   virtual void read(int64_t position, std::span<std::byte> into) = 0;
+  // For a thread that reads again and again: while it holds this, each read from sources of this kind costs less.
+  // nullptr where there is nothing to gain.
+  virtual std::shared_ptr<void> prepareThread() { return nullptr; }
   // Wakes whoever waits in `read`, which then throws. For a source that never waits there is nothing to do.
   virtual void cancel() {}
 };

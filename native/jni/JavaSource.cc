@@ -66,6 +66,8 @@ void JavaSource::read(int64_t position, std::span<std::byte> into) {
   }
 }
 
+std::shared_ptr<void> JavaSource::prepareThread() { return std::make_shared<AttachedThread>(); }
+
 void JavaSource::cancel() {
   AttachedThread thread;
   if (thread.env() == nullptr) return;

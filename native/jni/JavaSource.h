@@ -1,6 +1,6 @@
 // A ByteSource whose bytes a Java object gives (io.bloomery.jni.ByteSource), such as a stream of one of Hadoop's file
-// systems. Threads of the engine are attached to the JVM for the length of a read: a read is large, so that this costs
-// nothing, and no thread keeps a tie to a JVM that may end before it. What Java throws travels on as JavaException.
+// systems. Threads of the engine are attached to the JVM for the length of a read, or, as daemons, for as long as they
+// want to read: to be attached takes longer than a small read. What Java throws travels on as JavaException.
 #pragma once
 
 #include <jni.h>
@@ -25,6 +25,7 @@ class JavaSource : public data::ByteSource {
   const std::string& name() const override { return name_; }
   int64_t size() const override { return size_; }
   void read(int64_t position, std::span<std::byte> into) override;
+  std::shared_ptr<void> prepareThread() override;
   void cancel() override;
 
  private:

@@ -175,6 +175,7 @@ void ParquetScan::finish() { state_->finished = true; }
 // The body of a thread: takes one row group after the other. A file is opened again only when the next group is of
 // another one.
 void ParquetScan::State::readAll() {
+  std::shared_ptr<void> prepared;  // to read from sources, which are of one kind
   std::unique_ptr<ParquetFile> file;
   int64_t number = -1;
   while (true) {
@@ -187,6 +188,7 @@ void ParquetScan::State::readAll() {
     }
     std::exception_ptr failure;
     try {
+      if (prepared == nullptr) prepared = piece->file->source->prepareThread();
       if (number != piece->file->number) {
         file = open(*piece->file);
         number = piece->file->number;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -32,6 +33,10 @@ class MemorySource : public ByteSource {
     }
     std::memcpy(into.data(), bytes_.data() + position, into.size());
   }
+  std::shared_ptr<void> prepareThread() override {
+    ++*prepared;
+    return {nullptr, [count = prepared](void*) { --*count; }};  // the thread may outlive the source
+  }
   void cancel() override {
     {
       std::lock_guard lock(mutex_);
@@ -43,6 +48,7 @@ class MemorySource : public ByteSource {
   std::function<void(int64_t)> onRead;  // may throw
   std::atomic<bool> blocks{false}, blocked{false};
   std::atomic<int> reads{0};
+  std::shared_ptr<std::atomic<int>> prepared = std::make_shared<std::atomic<int>>(0);  // threads that are so now
 
  private:
   std::string name_, bytes_;

@@ -153,6 +153,19 @@ TEST(ParquetScan, filesMayBeAddedWhileOthersAreRead) {
   EXPECT_EQ(scan.scan->numFilesDone(), 4);
 }
 
+TEST(ParquetScan, itsThreadsArePreparedOnceForAllReads) {
+  auto source = std::make_shared<MemorySource>("a", fileOf(numbered(0, 40), {.rowsPerGroup = 10}));
+  source->onRead = [&](int64_t) { EXPECT_EQ(*source->prepared, 1); };
+  {
+    Scan scan;
+    scan.scan->add(source, 0, {0, 1, 2, 3}, nullptr);
+    scan.scan->finish();
+    EXPECT_EQ(scan.rest(), range(0, 40));
+    EXPECT_EQ(*source->prepared, 1);
+  }
+  EXPECT_EQ(*source->prepared, 0);
+}
+
 TEST(ParquetScan, aScanOfNoFilesEndsAtOnce) {
   Scan scan;
   scan.scan->finish();

@@ -46,7 +46,9 @@ void* takePages(size_t bytes, size_t alignment) noexcept {
 
 void bringPages(void* memory, size_t bytes) noexcept {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, of Linux 5.14 and later; earlier headers lack it
-  if (isMapped(bytes)) ::madvise(memory, bytes, kPopulateWrite);
+  if (!isMapped(bytes)) return;
+  size_t before = reinterpret_cast<uintptr_t>(memory) % pageBytes();
+  ::madvise(static_cast<std::byte*>(memory) - before, before + bytes, kPopulateWrite);
 }
 
 void returnPages(void* memory, size_t bytes) noexcept {

@@ -9,8 +9,8 @@ namespace bloomery {
 
 // Aligned to `alignment`, a power of two; nullptr when memory is out. Small blocks are the allocator's.
 void* takePages(size_t bytes, size_t alignment) noexcept;
-// For a block that will be filled: all its pages come at once, which takes four fifths of the time that they take one
-// by one, as they are touched. Where the system cannot do that, they come so.
+// For a block, or a part of one, that will be filled: all its pages come at once, which takes four fifths of the time
+// that they take one by one, as they are touched. Where the system cannot do that, they come so.
 void bringPages(void* memory, size_t bytes) noexcept;
 // `bytes` as it was taken; nullptr is nothing.
 void returnPages(void* memory, size_t bytes) noexcept;

@@ -32,6 +32,7 @@ struct TargetFormat {
 struct RowFormat {
   std::vector<FeatureFormat> features;
   std::vector<TargetFormat> targets;
+  bool hasWeights = true;  // else every row weighs 1
 };
 
 }  // namespace bloomery::data

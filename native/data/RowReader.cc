@@ -112,14 +112,14 @@ void RowReader::Ahead::fill(Window& window) {
   window.isComplete = false;
   findMissing(window);
   for (size_t i = 0; i < missing.size() + kExpected; ++i) {
-    if (i < missing.size()) space.expect(missing[i].second, rows.chunkBytes_);
+    if (i < missing.size()) space.expect(missing[i].second);
     if (i < kExpected) continue;
     auto [block, onDisk] = missing[i - kExpected];
     ChunkMemory memory = space.borrow();
     if (memory == nullptr) return;
     std::byte* bytes = memory.get();
     window.chunks.emplace_back(block, std::move(memory));
-    space.read(onDisk, 0, {bytes, rows.chunkBytes_}, cipher.get());
+    space.read(onDisk, 0, {bytes, onDisk.bytes}, cipher.get());
   }
   window.isComplete = true;
 }
@@ -235,8 +235,9 @@ void RowReader::end() {
 StoredRow RowReader::row(int64_t row) {
   check(row >= 0 && row < rows_.numRows(), "No such row: ", row, " of ", rows_.numRows());
   int64_t block = row / rows_.rowsPerBlock_, index = row % rows_.rowsPerBlock_;
-  const std::byte* chunk = chunkOf(block);
-  return {rows_, chunk == nullptr ? readRow(block, index) : chunk, index};
+  const std::byte* bytes = chunkOf(block);
+  if (bytes == nullptr) bytes = readRow(block, index);
+  return {rows_, rows_.chunks_[static_cast<size_t>(block)], bytes, index};
 }
 
 const std::byte* RowReader::chunkOf(int64_t block) const {
@@ -250,13 +251,13 @@ void RowReader::expect(int64_t row) const {
   const std::byte* chunk = chunkOf(block);
   if (chunk == nullptr) return;
   auto fetch = [&](const RowStore::Column& column) {
-    const std::byte* from = chunk + column.offset + static_cast<size_t>(index) * column.bytes;
+    const std::byte* from = chunk + column.offset + static_cast<size_t>(index) * column.stride;
     for (size_t i = 0; i < std::min(column.bytes, kFetched); i += kCacheLine) __builtin_prefetch(from + i);
   };
   for (const RowStore::Column& column : rows_.features_) fetch(column);
   for (const RowStore::Column& column : rows_.targets_) fetch(column);
-  fetch(rows_.rowId_);
-  fetch(rows_.weight_);
+  if (rows_.format_.hasWeights) fetch(rows_.weight_);
+  if (rows_.chunks_[static_cast<size_t>(block)].hasIds) fetch(rows_.rowId_);
 }
 
 // The row's bytes at their own places in an image of the chunk, of which nothing else is right.
@@ -264,15 +265,15 @@ const std::byte* RowReader::readRow(int64_t block, int64_t index) {
   auto start = Clock::now();
   if (image_ == nullptr) image_ = allocateChunk(rows_.chunkBytes_);
   if (image_ == nullptr) throw ResourceError("Out of memory for reading rows from disk");
-  SpillSpace::Place place = rows_.chunks_[static_cast<size_t>(block)].place;
+  const RowStore::Chunk& chunk = rows_.chunks_[static_cast<size_t>(block)];
   auto read = [&](const RowStore::Column& column) {
-    size_t offset = column.offset + static_cast<size_t>(index) * column.bytes;
-    rows_.space_->read(place, static_cast<int64_t>(offset), {image_.get() + offset, column.bytes}, cipher_.get());
+    size_t offset = column.offset + static_cast<size_t>(index) * column.stride;
+    rows_.space_->read(chunk.place, static_cast<int64_t>(offset), {image_.get() + offset, column.bytes}, cipher_.get());
   };
   for (const RowStore::Column& column : rows_.features_) read(column);
   for (const RowStore::Column& column : rows_.targets_) read(column);
-  read(rows_.rowId_);
   read(rows_.weight_);
+  if (chunk.hasIds) read(rows_.rowId_);
   ++numSingleRows_;
   rowSeconds_ += secondsSince(start);
   return image_.get();

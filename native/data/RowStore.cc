@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/Error.h"
 #include "base/Pages.h"
@@ -57,17 +58,17 @@ void RowStore::layOut() {
   size_t rows = std::max<size_t>(1, kChunkBytes / bytesPerRow());
   rowsPerBlock_ = static_cast<int64_t>(rows);
   chunkBytes_ = 0;
-  auto column = [&](size_t bytes) {
-    Column made{chunkBytes_, bytes};
-    chunkBytes_ += roundedUp(rows * bytes);
+  auto column = [&](size_t bytes, bool isOfRows = true) {
+    Column made{chunkBytes_, bytes, isOfRows ? bytes : 0};
+    chunkBytes_ += roundedUp(isOfRows ? rows * bytes : bytes);
     return made;
   };
   features_.clear();
   targets_.clear();
   for (const FeatureFormat& feature : format_.features) features_.push_back(column(feature.bytes()));
-  rowId_ = column(sizeof(uint64_t));
   for (const TargetFormat& target : format_.targets) targets_.push_back(column(target.bytes()));
-  weight_ = column(sizeof(float));
+  weight_ = column(sizeof(float), format_.hasWeights);
+  rowId_ = column(sizeof(uint64_t));
 }
 
 void RowStore::settleTarget(size_t target, bool isClass) {
@@ -81,33 +82,60 @@ void RowStore::settleTarget(size_t target, bool isClass) {
 
 void RowStore::printContents() {
   contents_.clearColumns();
-  auto all = [&](const Column& column) { contents_.addColumn(column.offset, column.bytes, {{0, column.bytes}}); };
+  auto all = [&](const Column& column) { contents_.addColumn(column.offset, column.stride, {{0, column.bytes}}); };
   for (size_t i = 0; i < features_.size(); ++i) {
-    contents_.addColumn(features_[i].offset, features_[i].bytes, settledBytes(format_.features[i]));
+    contents_.addColumn(features_[i].offset, features_[i].stride, settledBytes(format_.features[i]));
   }
   for (const Column& target : targets_) all(target);
   all(weight_);
 }
 
 void RowStore::append(uint64_t rowId, float weight) {
+  check(format_.hasWeights || weight == 1, "Rows have no weights: ", weight);
   appendRows(rowId, 1);
-  setWeight(numRows() - 1, weight);
+  if (format_.hasWeights) setWeight(numRows() - 1, weight);
 }
 
 int64_t RowStore::appendRows(uint64_t firstId, int64_t count) {
   int64_t row = numRows();
   if (row == static_cast<int64_t>(chunks_.size()) * rowsPerBlock_) addChunk();
   Spot spot = spotOf(row);
+  Chunk& chunk = row >= newestFirst_ ? chunks_.back() : chunks_[static_cast<size_t>(row / rowsPerBlock_)];
   count = std::min(count, rowsPerBlock_ - static_cast<int64_t>(spot.index));
   numRows_.store(row + count, std::memory_order_relaxed);
-  auto* ids = reinterpret_cast<uint64_t*>(place(spot, rowId_));
-  for (int64_t i = 0; i < count; ++i) {
-    uint64_t id = firstId + static_cast<uint64_t>(i);
-    ids[i] = id;
-    idHash_ = (idHash_ ^ id) * 0x9E3779B97F4A7C15ull + 1;
+  if (spot.index == 0) {
+    chunk.firstId = firstId;
+    chunk.hasIds = false;
+  } else if (!chunk.hasIds && firstId != chunk.firstId + spot.index) {
+    keepIds(chunk, spot.index);
   }
-  std::fill_n(reinterpret_cast<float*>(place(spot, weight_)), count, 1.0f);
+  auto numNew = static_cast<size_t>(count);
+  if (chunk.hasIds) {
+    auto* ids = reinterpret_cast<uint64_t*>(place(spot, rowId_));
+    std::iota(ids, ids + count, firstId);
+  }
+  if (contents_.hasColumns()) {
+    for (size_t i = 0; i < numNew; ++i) idHash_ = (idHash_ ^ (firstId + i)) * 0x9E3779B97F4A7C15ull + 1;
+  }
+  // One weight for all rows of a chunk is written with the first of them.
+  size_t numWeights = format_.hasWeights ? numNew : spot.index == 0 ? 1 : 0;
+  std::fill_n(reinterpret_cast<float*>(place(spot, weight_)), numWeights, 1.0f);
   return count;
+}
+
+// From now on; those of the rows that are there were implied so far. Others may read them meanwhile.
+void RowStore::keepIds(Chunk& chunk, size_t numRows) {
+  auto* ids = reinterpret_cast<uint64_t*>(chunk.memory.get() + rowId_.offset);
+  bringPages(ids, chunkBytes_ - rowId_.offset);
+  std::iota(ids, ids + numRows, chunk.firstId);
+  std::lock_guard lock(chunksMutex_);
+  chunk.hasIds = true;
+}
+
+uint64_t RowStore::rowId(int64_t row) const {
+  Spot spot = spotOf(row);
+  const Chunk& chunk = chunks_[static_cast<size_t>(row / rowsPerBlock_)];
+  return chunk.hasIds ? *reinterpret_cast<uint64_t*>(place(spot, rowId_)) : chunk.firstId + spot.index;
 }
 
 void RowStore::filled(int64_t row, int64_t count) {
@@ -146,7 +174,7 @@ void RowStore::addChunk() {
     throw ResourceError(
         message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
   }
-  if (!chunks_.empty()) bringPages(memory.get(), chunkBytes_);  // few rows take little
+  if (!chunks_.empty()) bringPages(memory.get(), rowId_.offset);  // few rows take little
   std::lock_guard lock(chunksMutex_);
   newest_ = memory.get();
   newestFirst_ = static_cast<int64_t>(chunks_.size()) * rowsPerBlock_;
@@ -157,7 +185,7 @@ ChunkMemory RowStore::spillOldest() {
   check(numSpillable() > 0, "No chunk to spill: ", numRows(), " rows");
   Chunk& chunk = chunks_[numSpilled_];
   // Readers may still read it while it is written.
-  SpillSpace::Place written = space_->write({chunk.memory.get(), chunkBytes_});
+  SpillSpace::Place written = space_->write({chunk.memory.get(), chunk.hasIds ? chunkBytes_ : rowId_.offset});
   std::lock_guard lock(chunksMutex_);
   chunk.place = written;
   if (++numSpilled_ == chunks_.size()) newest_ = nullptr;

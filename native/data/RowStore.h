@@ -1,7 +1,8 @@
 // The rows of one worker, column by column, each in its own type: a uint8 image stays one byte a pixel. One thread, the
 // ingesting one, appends; meanwhile others may read, through a RowReader, rows that were published. Rows lie in fixed
-// chunks of about 1 MiB, which are also the blocks of an Order. Full chunks may go to disk to make room: a SpillSpace
-// says when.
+// chunks of at most about 1 MiB, which are also the blocks of an Order. What follows from the rows before takes
+// nothing: ids that count on, and weights where all are 1. Full chunks may go to disk to make room: a SpillSpace says
+// when.
 #pragma once
 
 #include <atomic>
@@ -34,7 +35,8 @@ class RowStore {
   // nothing that a Batch or a Batcher looks at when it is made, which another thread may do meanwhile.
   void settleTarget(size_t target, bool isClass);
 
-  // Adds a row, whose features and targets are to be filled by the caller at once. ResourceError when memory is out.
+  // Adds a row, whose features and targets are to be filled by the caller at once; its weight is 1 where the format has
+  // none. ResourceError when memory is out.
   void append(uint64_t rowId, float weight);
   // Adds rows that weigh 1 and have this and the following ids: as many of them as lie one behind the other, at least
   // one. Returns how many.
@@ -48,7 +50,8 @@ class RowStore {
     contents_.clear();
   }
 
-  // From the next row on, `contents` is kept: call when all columns have their places, and then `filled` for all rows.
+  // From the next row on, `contents` and `idHash` are kept: call when all columns have their places, and then `filled`
+  // for all rows.
   void printContents();
   // These rows of one chunk hold what they will.
   void filled(int64_t row, int64_t count);
@@ -66,8 +69,10 @@ class RowStore {
   uint64_t idHash() const { return idHash_; }
   // Likewise of what they hold, in any order, without what only all rows settle.
   uint64_t contents() const { return contents_.sum(); }
-  int64_t rowsPerBlock() const { return rowsPerBlock_; }  // rows in one chunk of 1 MiB; a pure function of the format
-  size_t bytesPerRow() const;
+  // Rows in one chunk, a pure function of the format: what 1 MiB holds of rows with ids and weights of their own, so
+  // that the order of rows is the same whether they have them or not.
+  int64_t rowsPerBlock() const { return rowsPerBlock_; }
+  size_t bytesPerRow() const;  // with id and weight
   size_t memoryBytes() const { return (chunks_.size() - numSpilled_) * chunkBytes_; }
 
   // The ingesting thread: how many chunks could go to disk; sends the oldest there and returns its memory.
@@ -75,7 +80,7 @@ class RowStore {
   ChunkMemory spillOldest();
 
   // Of rows in memory, on the ingesting thread; on others, once all rows are there and none is on disk.
-  uint64_t rowId(int64_t row) const { return *reinterpret_cast<uint64_t*>(place(row, rowId_)); }
+  uint64_t rowId(int64_t row) const;
   float weight(int64_t row) const { return *reinterpret_cast<float*>(place(row, weight_)); }
   const std::byte* features(int64_t row, size_t input = 0) const { return place(row, features_[input]); }
   std::byte* features(int64_t row, size_t input = 0) { return place(row, features_[input]); }
@@ -86,6 +91,7 @@ class RowStore {
   const float* values(int64_t row, size_t target = 0) const {
     return reinterpret_cast<float*>(place(row, targets_[target]));
   }
+  // Of a format with weights.
   void setWeight(int64_t row, float weight) { *reinterpret_cast<float*>(place(row, weight_)) = weight; }
   // Of this row and those behind it in its chunk.
   int32_t* labels(int64_t row, size_t target) { return reinterpret_cast<int32_t*>(place(row, targets_[target])); }
@@ -101,12 +107,17 @@ class RowStore {
   struct Chunk {
     ChunkMemory memory;  // nullptr: on disk
     SpillSpace::Place place = {};
+    // Ids count on from this one, unless they are kept row by row.
+    uint64_t firstId = 0;
+    bool hasIds = false;
   };
 
-  // Where a column begins in every chunk, and how far apart its rows are.
+  // Where a column begins in every chunk, the bytes of a row, and how far apart rows are: not at all where all have one
+  // value.
   struct Column {
     size_t offset = 0;
     size_t bytes = 0;
+    size_t stride = 0;
   };
 
   struct Spot {
@@ -121,18 +132,20 @@ class RowStore {
     return {chunk, static_cast<size_t>(row % rowsPerBlock_)};
   }
   static std::byte* place(const Spot& spot, const Column& column) {
-    return spot.chunk + column.offset + spot.index * column.bytes;
+    return spot.chunk + column.offset + spot.index * column.stride;
   }
   std::byte* place(int64_t row, const Column& column) const { return place(spotOf(row), column); }
   [[noreturn]] static void throwOnDisk(int64_t row);
   void layOut();
   void addChunk();
+  void keepIds(Chunk& chunk, size_t numRows);
   void publish(bool all);
 
   RowFormat format_;
   int64_t rowsPerBlock_ = 1;
   std::vector<Column> features_, targets_;  // by input and by output
-  Column rowId_, weight_;
+  Column weight_;
+  Column rowId_;  // the last one, so that a chunk without it is the shorter
   size_t chunkBytes_ = 0;
   SpillSpace* space_;
   mutable std::mutex chunksMutex_;  // the ingesting thread, which alone changes the chunks, reads them without it
@@ -152,10 +165,12 @@ class RowStore {
 // A row wherever it is: in its chunk, or in an image of the chunk that somebody read from disk. Borrows both.
 class StoredRow {
  public:
-  StoredRow(const RowStore& store, const std::byte* chunk, int64_t index)
-      : store_(store), chunk_(chunk), index_(static_cast<size_t>(index)) {}
+  StoredRow(const RowStore& store, const RowStore::Chunk& chunk, const std::byte* bytes, int64_t index)
+      : store_(store), chunk_(chunk), bytes_(bytes), index_(static_cast<size_t>(index)) {}
 
-  uint64_t rowId() const { return *reinterpret_cast<const uint64_t*>(place(store_.rowId_)); }
+  uint64_t rowId() const {
+    return chunk_.hasIds ? *reinterpret_cast<const uint64_t*>(place(store_.rowId_)) : chunk_.firstId + index_;
+  }
   float weight() const { return *reinterpret_cast<const float*>(place(store_.weight_)); }
   const std::byte* features(size_t input) const { return place(store_.features_[input]); }
   int32_t label(size_t target) const { return *reinterpret_cast<const int32_t*>(place(store_.targets_[target])); }
@@ -163,11 +178,12 @@ class StoredRow {
 
  private:
   const std::byte* place(const RowStore::Column& column) const {
-    return chunk_ + column.offset + index_ * column.bytes;
+    return bytes_ + column.offset + index_ * column.stride;
   }
 
   const RowStore& store_;
-  const std::byte* chunk_;
+  const RowStore::Chunk& chunk_;
+  const std::byte* bytes_;
   size_t index_;
 };
 

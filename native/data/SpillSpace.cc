@@ -106,7 +106,7 @@ SpillSpace::Place SpillSpace::write(std::span<const std::byte> chunk) {
   for (size_t tries = 0; tries < files_.size(); ++tries) {
     size_t index = nextFile_++ % files_.size();
     if (!files_[index].failed && tryWrite(index, chunk)) {
-      Place place{index, files_[index].size};
+      Place place{index, files_[index].size, chunk.size()};
       files_[index].size += static_cast<int64_t>(chunk.size());
       return place;
     }
@@ -144,8 +144,8 @@ std::unique_ptr<Cipher> SpillSpace::makeCipher() const {
   return options_.key ? std::make_unique<Cipher>(*options_.key) : nullptr;
 }
 
-void SpillSpace::expect(Place place, size_t bytes) const {
-  ::posix_fadvise(files_[place.file].descriptor, place.offset, static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+void SpillSpace::expect(Place place) const {
+  ::posix_fadvise(files_[place.file].descriptor, place.offset, static_cast<off_t>(place.bytes), POSIX_FADV_WILLNEED);
 }
 
 void SpillSpace::read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const {

@@ -38,6 +38,7 @@ class SpillSpace {
   struct Place {
     size_t file = 0;
     int64_t offset = 0;
+    size_t bytes = 0;
   };
 
   explicit SpillSpace(SpillOptions options);
@@ -47,15 +48,15 @@ class SpillSpace {
 
   // The stores whose chunks may go to disk; they are borrowed.
   void add(RowStore& store) { stores_.push_back(&store); }
-  // Memory for a store's next chunk; makes room first where there is none left. All chunks are of one size.
+  // Memory for a store's next chunk; makes room first where there is none left. All chunks are of one size in memory.
   ChunkMemory take(size_t chunkBytes);
   // ResourceError, naming folder and bytes, when no folder takes it.
   Place write(std::span<const std::byte> chunk);
 
   // For a thread that reads: a cipher of its own where one is needed.
   std::unique_ptr<Cipher> makeCipher() const;
-  // A chunk of so many bytes will be read soon: the disk may begin.
-  void expect(Place place, size_t bytes) const;
+  // A chunk will be read soon: the disk may begin.
+  void expect(Place place) const;
   // Part of a chunk, from `offset` on.
   void read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const;
   // Memory for a chunk that is read back, nullptr when all is lent.

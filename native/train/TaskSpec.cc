@@ -273,6 +273,7 @@ data::RowFormat TaskSpec::featuresFormat() const {
 data::RowFormat TaskSpec::rowFormat() const {
   data::RowFormat format = featuresFormat();
   for (const Head& head : training.heads) format.targets.push_back(head.targetFormat());
+  format.hasWeights = !columns.weight.empty();
   return format;
 }
 

@@ -251,6 +251,7 @@ ArrowIngest::ArrowIngest(IngestColumns columns, std::vector<TargetRule> rules, R
         "Columns do not fit the store's features: ", columns.features.size());
   check(columns.targets.size() == training->format().targets.size() && columns.targets.size() == rules.size(),
         "Columns do not fit the store's targets: ", columns.targets.size(), ", rules: ", rules.size());
+  check(columns.weight.empty() || training->format().hasWeights, "The store keeps no weights: ", columns.weight);
   state_->columns = std::move(columns);
   state_->rules = std::move(rules);
   for (const TargetRule& rule : state_->rules) {

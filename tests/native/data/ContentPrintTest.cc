@@ -98,6 +98,26 @@ TEST(ContentPrint, weightsCount) {
   EXPECT_NE(one.contents(), two.contents());
 }
 
+TEST(ContentPrint, weightsOfOneCountAsIfTheyWereKept) {
+  RowFormat format = oneClass(DType::kFloat32, 1);
+  std::vector<uint64_t> contents, ids;
+  for (bool hasWeights : {true, false}) {
+    format.hasWeights = hasWeights;
+    RowStore rows(format);
+    rows.printContents();
+    for (uint64_t id = 0; id < 100'000; ++id) {
+      float value = static_cast<float>(id);
+      std::memcpy(rows.append(id, static_cast<int32_t>(id % 10), 1), &value, sizeof(value));
+      rows.filled(rows.numRows() - 1, 1);
+    }
+    contents.push_back(rows.contents());
+    ids.push_back(rows.idHash());
+  }
+  EXPECT_EQ(contents[0], contents[1]);
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_NE(ids[0], 0u);
+}
+
 // Values and labels are the same ones, but in other rows.
 TEST(ContentPrint, whichLabelGoesWithWhichValuesCounts) {
   auto swapped = [](RowStore& rows) {

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "base/Error.h"
 #include "data/Formats.h"
+#include "data/RowReader.h"
 
 namespace bloomery::data {
 namespace {
@@ -107,6 +112,79 @@ TEST(RowStore, keepsSeveralInputsAndTargets) {
     ASSERT_EQ(rows.rowId(row), static_cast<uint64_t>(row));
     ASSERT_EQ(rows.weight(row), 2.0f);
   }
+}
+
+TEST(RowStore, weightsThatAreAllOneTakeNoMemory) {
+  RowFormat format = oneClass(DType::kFloat32, 1);
+  RowStore weighted(format);
+  format.hasWeights = false;
+  RowStore rows(format);
+  EXPECT_EQ(rows.rowsPerBlock(), weighted.rowsPerBlock()) << "the order of rows is the same";
+  const int64_t count = 2 * rows.rowsPerBlock() + 1;
+  for (int64_t row = 0; row < count; ++row) {
+    weighted.append(static_cast<uint64_t>(row), 0, 1);
+    rows.append(static_cast<uint64_t>(row), 0, 1);
+  }
+  size_t saved = static_cast<size_t>(3 * rows.rowsPerBlock()) * sizeof(float);
+  EXPECT_LE(rows.memoryBytes(), weighted.memoryBytes() - saved + size_t{3 * 64});
+  for (int64_t row : {int64_t{0}, rows.rowsPerBlock() - 1, rows.rowsPerBlock(), count - 1}) {
+    EXPECT_EQ(rows.weight(row), 1.0f);
+  }
+  EXPECT_THROW(rows.append(0, 0.5f), InternalError);
+}
+
+// Ids of rows that come in runs of these lengths: each begins far behind the one before.
+void expectIdsOfRuns(const std::vector<int64_t>& lengths) {
+  RowStore rows(noTarget(DType::kUint8, 4));
+  for (int round = 0; round < 2; ++round) {
+    std::vector<uint64_t> wanted;
+    uint64_t first = static_cast<uint64_t>(round) + 7;
+    for (int64_t length : lengths) {
+      for (int64_t done = 0; done < length;)
+        done += rows.appendRows(first + static_cast<uint64_t>(done), length - done);
+      for (int64_t i = 0; i < length; ++i) wanted.push_back(first++);
+      first += uint64_t{1} << 40;
+    }
+    ASSERT_EQ(rows.numRows(), static_cast<int64_t>(wanted.size()));
+    RowReader reader(rows);
+    auto lock = reader.lock();
+    for (size_t row = 0; row < wanted.size(); ++row) {
+      ASSERT_EQ(rows.rowId(static_cast<int64_t>(row)), wanted[row]) << row;
+      ASSERT_EQ(reader.row(static_cast<int64_t>(row)).rowId(), wanted[row]) << row;
+    }
+    rows.clear();
+  }
+}
+
+TEST(RowStore, idsAreTheirOwnWhetherTheyCountOnOrNot) {
+  const int64_t block = RowStore(noTarget(DType::kUint8, 4)).rowsPerBlock();
+  expectIdsOfRuns({3 * block});
+  expectIdsOfRuns({block, block, 5});
+  expectIdsOfRuns({10, block, 1, 1, 2 * block, block - 12, 100});
+  expectIdsOfRuns(std::vector<int64_t>(1000, 1));
+}
+
+TEST(RowStore, idsCanBeReadWhileTheyStopCountingOn) {
+  constexpr uint64_t kCountOn = 10'000, kRows = 20'000;
+  auto idOf = [](uint64_t row) { return row < kCountOn ? row : 3 * row; };
+  RowStore rows(noTarget(DType::kUint8, 4));
+  std::thread ingest([&] {
+    for (uint64_t row = 0; row < kRows; ++row) {
+      rows.append(idOf(row), 1);
+      rows.publish();
+    }
+    rows.finish();
+  });
+  RowReader reader(rows);
+  for (Arrived arrived; !arrived.all;) {
+    arrived = rows.awaitRows(arrived.rows + 100, std::chrono::seconds(20));
+    auto lock = reader.lock();
+    for (int64_t row = std::max<int64_t>(0, arrived.rows - 200); row < arrived.rows; ++row) {
+      EXPECT_EQ(reader.row(row).rowId(), idOf(static_cast<uint64_t>(row)));
+    }
+  }
+  ingest.join();
+  EXPECT_EQ(rows.numRows(), static_cast<int64_t>(kRows));
 }
 
 TEST(RowStore, targetsAreSettledBeforeTheFirstRow) {

@@ -102,6 +102,36 @@ INSTANTIATE_TEST_SUITE_P(Budgets, SpilledRows,
                                          Budget{"someInMemory", 120, false}, Budget{"encrypted", 100, true}),
                          [](const auto& test) { return test.param.name; });
 
+// Some chunks have ids that count on, some have others, and no row has a weight.
+TEST(Spill, whatIsImpliedComesBackToo) {
+  for (int64_t mebibytes : {0, 100}) {
+    SCOPED_TRACE(mebibytes);
+    TemporaryFolder folder;
+    SpillSpace space({mebibytes * kMebibyte, {folder.path()}, readCipherKey(kKey, "key")});
+    RowFormat format = noTarget(DType::kUint8, 100'000);
+    format.hasWeights = false;
+    RowStore rows(format, &space);
+    auto idOf = [](int64_t row) { return static_cast<uint64_t>(row % 37 == 5 ? 5000 + row : row); };
+    for (int64_t row = 0; row < 1495; ++row) {
+      rows.append(idOf(row), 1);
+      rows.features(row)[99'999] = pixel(idOf(row), 0);
+    }
+    rows.finish();
+    RowReader reader(rows);
+    Order order(1495, rows.rowsPerBlock(), 5, 1, true);
+    reader.begin(&order);
+    for (int64_t position = 0; position < 1495; ++position) {
+      reader.advance(1);
+      auto lock = reader.lock();
+      StoredRow row = reader.row(order.at(position));
+      ASSERT_EQ(row.rowId(), idOf(order.at(position)));
+      ASSERT_EQ(row.weight(), 1.0f);
+      ASSERT_EQ(row.features(0)[99'999], pixel(row.rowId(), 0));
+    }
+    reader.end();
+  }
+}
+
 TEST(Spill, storesShareTheirMemory) {
   TemporaryFolder folder;
   SpillSpace space({20 * kMebibyte, {folder.path()}, {}});
@@ -214,7 +244,7 @@ std::string failureOf(const SpillOptions& options) {
 
 TEST(Spill, aFolderThatTakesNothingIsNamed) {
   EXPECT_EQ(failureOf({kMebibyte, {"/nowhere/at/all"}, {}}),
-            "Rows beyond dataMemory cannot be kept on disk: folder /nowhere/at/all, 1000512 bytes: No such file or "
+            "Rows beyond dataMemory cannot be kept on disk: folder /nowhere/at/all, 1000384 bytes: No such file or "
             "directory, dataMemory: 1048576 bytes, on disk so far: 0 bytes; raise dataMemory, or give a folder with "
             "more space");
   EXPECT_EQ(failureOf({kMebibyte, {}, {}}),
@@ -237,8 +267,8 @@ TEST(Spill, aFullDiskIsAResourceError) {
   std::string failure = failureOf({kMebibyte, {folder.path()}, {}});
   setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, before);
-  EXPECT_NE(failure.find(folder.path() + ", 1000512 bytes: File too large"), std::string::npos) << failure;
-  EXPECT_NE(failure.find("on disk so far: 3001536 bytes; raise dataMemory"), std::string::npos) << failure;
+  EXPECT_NE(failure.find(folder.path() + ", 1000384 bytes: File too large"), std::string::npos) << failure;
+  EXPECT_NE(failure.find("on disk so far: 3001152 bytes; raise dataMemory"), std::string::npos) << failure;
 }
 
 TEST(Spill, batchesAreTheSameFromDisk) {

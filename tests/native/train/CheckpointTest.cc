@@ -372,6 +372,8 @@ TEST(Checkpoint, rowsOfAShuffleAreKnownByTheirNumbersAlone) {
   auto print = [](const std::string& training, const std::vector<uint64_t>& ids) {
     TaskSpec task = TaskSpec::parse(taskJson(training, 0, 1, R"(, "data": {"unordered": true})"));
     data::RowStore rows(task.rowFormat()), held(task.rowFormat());
+    rows.printContents();
+    held.printContents();
     for (uint64_t id : ids) (id % 2 == 0 ? rows : held).append(id, 1);
     return RowPrint::of(task, rows, held);
   };

@@ -83,8 +83,8 @@ class Worker {
         layout_(task_.graph.parameters().layout()),
         parameters_(layout_),
         space_(task_.rows.makeSpace()),
-        training_(task_.rowFormat(), space_.get()),
-        validation_(task_.rowFormat(), space_.get()),
+        training_(formatOf(task_), space_.get()),
+        validation_(formatOf(task_), space_.get()),
         progress_(task_.training.epochs, metricNames(task_.training.heads)),
         communicator_(std::move(communicator)),
         rows_(rows) {
@@ -124,6 +124,13 @@ class Worker {
   Cancellation cancellation;
 
  private:
+  // Rows have weights, whether a column of the task gives them or not.
+  static data::RowFormat formatOf(const TaskSpec& task) {
+    data::RowFormat format = task.rowFormat();
+    format.hasWeights = true;
+    return format;
+  }
+
   void feed() {
     for (size_t i = 0; i < rows_.training.size(); ++i) {
       if (rows_.beforeRow) rows_.beforeRow(i);

@@ -1,6 +1,6 @@
 // A ByteSource whose bytes a Java object gives (io.bloomery.jni.ByteSource), such as a stream of one of Hadoop's file
 // systems. Threads of the engine are attached to the JVM for the length of a read, or, as daemons, for as long as they
-// want to read: to be attached takes longer than a small read. What Java throws travels on as JavaException.
+// want to read, so that many small reads need not each be attached anew. What Java throws travels on as JavaException.
 #pragma once
 
 #include <jni.h>

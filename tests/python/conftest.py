@@ -1,6 +1,7 @@
 """One Spark session for all tests of this folder, and small data that any network learns in a second."""
 
 import json
+import time
 from pathlib import Path
 
 import numpy
@@ -68,7 +69,17 @@ def model(blobs):
     return classifier(validationIndicatorCol="held").fit(blobs)
 
 
-def live_resources(spark) -> dict[str, int]:
-    """What is alive in the driver's JVM, where in local mode the executors are too: empty when nothing is."""
+def assert_nothing_is_alive(spark) -> None:
+    """In the driver's JVM, where in local mode the executors are too.
+
+    Tasks may still be closing when the driver already knows how the job ended: they have two seconds.
+    """
+    deadline = time.monotonic() + 2
+    while alive := _live_resources(spark):
+        assert time.monotonic() < deadline, alive
+        time.sleep(0.05)
+
+
+def _live_resources(spark) -> dict[str, int]:
     counts = json.loads(spark.sparkContext._jvm.io.bloomery.Diagnostics.liveResources())
     return {name: count for name, count in counts.items() if count != 0}

@@ -5,7 +5,7 @@ import json
 
 import numpy
 import pytest
-from conftest import classifier, live_resources, small_network
+from conftest import assert_nothing_is_alive, classifier, small_network
 from pyspark.errors import PythonException
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
@@ -248,7 +248,7 @@ def test_fit_takes_a_network_that_is_a_graph(spark, blobs):
 
 
 def test_nothing_native_is_left_after_a_fit(spark, model):
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
 
 
 def test_same_seed_gives_the_same_bits(spark, blobs):
@@ -280,7 +280,7 @@ def test_bad_input_is_a_user_error_without_a_java_stack(spark, blobs, params, se
         classifier(**params).fit(blobs)
     assert sentence in str(caught.value)
     assert "\tat " not in str(caught.value)
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_a_file_that_spark_cannot_read_is_one_sentence(spark, blobs, tmp_path):
     with pytest.raises(bloomery.UserError) as caught:
         classifier().fit(files)
     assert str(caught.value) == f"File is no longer there; refresh the DataFrame and fit again: file:{gone}"
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
 
 
 def test_exception_of_a_python_udf_arrives_as_itself(spark, blobs):
@@ -383,7 +383,7 @@ def test_a_cross_validator_trains_all_param_maps_of_a_fold_in_one_job(spark, blo
     assert len(tuned.avgMetrics) == 3
     assert tuned.avgMetrics[0] < min(tuned.avgMetrics[1:])
     assert isinstance(tuned.bestModel, bloomery.NeuralNetClassificationModel)
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
 
 
 def test_models_of_several_param_maps_are_those_of_separate_fits(spark, blobs):
@@ -437,7 +437,7 @@ def test_fit_on_parquet_reads_the_files_itself(spark, blobs, tmp_path):
     assert model.summary.history[-1]["metrics"]["accuracy"] > 0.9
     with pytest.raises(bloomery.UserError, match="featuresCol names a column that is not there: points"):
         classifier(featuresCol="points").fitOnParquet(path)
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
 
 
 def test_describe_tells_what_fit_would_do(spark, blobs):

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 import safetensors.numpy
-from conftest import classifier, live_resources, small_network
+from conftest import assert_nothing_is_alive, classifier, small_network
 from pyspark.errors import SparkRuntimeException
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql.functions import col, when
@@ -26,7 +26,7 @@ def test_transform_adds_three_columns(spark, model, blobs):
 
 def test_nothing_native_is_left_after_a_transform(spark, model, blobs):
     model.transform(blobs).collect()
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
 
 
 def test_output_columns_can_be_renamed(spark, model, blobs):
@@ -110,7 +110,7 @@ def test_rows_that_cannot_be_predicted_are_one_sentence(spark, model, blobs):
         holed.collect()
     assert "Features are null: column 'features', row" in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
 
 
 @pytest.mark.parametrize("call", ["transform", "evaluate"])

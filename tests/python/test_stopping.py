@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from conftest import classifier, live_resources, small_network
+from conftest import assert_nothing_is_alive, classifier, small_network
 from pyspark.ml import Pipeline
 from pyspark.ml.feature import IndexToString, StringIndexer
 
@@ -53,7 +53,7 @@ def test_an_exception_of_a_callback_is_raised_as_itself(spark, blobs):
     with pytest.raises(ValueError, match="enough") as caught:
         classifier(callbacks=[fail]).fit(blobs)
     assert caught.value is error
-    assert live_resources(spark) == {}
+    assert_nothing_is_alive(spark)
     assert len(classifier(epochs=1).fit(blobs).summary.history) == 1
 
 
@@ -136,5 +136,5 @@ def test_ctrl_c_ends_a_fit(spark, blobs):
         assert raised.value.__suppress_context__
         assert signal.getsignal(signal.SIGINT) is before
         assert not spark.sparkContext.statusTracker().getActiveJobsIds()
-        assert live_resources(spark) == {}
+        assert_nothing_is_alive(spark)
     assert len(classifier(epochs=1).fit(blobs).summary.history) == 1

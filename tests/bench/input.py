@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 PATHS = ["rows", "columnar", "parquet"]
 CLASSES = 2
 OF_PARQUET, TIMES_PETASTORM, TIMES_MAP_IN_ARROW = 0.75, 10.0, 3.0
-WARM_UP = 20.0  # seconds; on one core the JVM compiles beside what it runs, for the first ten fits or so
+WARM_UP = 20.0  # on one core the JVM compiles beside what it runs
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
     with ExitStack() as stack:
         for runner in runners:
             stack.enter_context(runner)
-        alternate(runners, options.blocks, options.seconds, WARM_UP)
+        alternate(runners, options.blocks, options.seconds, options.warm_up)
     cells = []
     for path, runner in by_path.items():
         goals = [report.Goal(parquet, OF_PARQUET)] if path == "parquet" else python_peers
@@ -133,6 +133,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="of a file (default: some 800 MB)")
     parser.add_argument("--blocks", type=int, default=3, help="timed blocks of each (default: 3)")
     parser.add_argument("--seconds", type=float, default=2, help="least length of a block (default: 2)")
+    parser.add_argument("--warm-up", type=float, default=WARM_UP, help=f"seconds of each before (default: {WARM_UP:g})")
     parser.add_argument("--core", type=int, default=0, help="the one to run on (default: 0)")
     parser.add_argument("--no-peers", action="store_true", help="ours and Parquet C++ alone")
     parser.add_argument("--json", type=Path, help="write all results to this file")

@@ -104,7 +104,8 @@ void MessageStream::advance() {
 }
 
 short MessageStream::events() const {
-  return static_cast<short>((outgoing_.empty() ? 0 : POLLOUT) | (awaitsAnything() ? POLLIN : 0));
+  bool heldUp = incoming_.empty() && headBytes_ == sizeof(Header);  // by a message that nobody has asked for yet
+  return static_cast<short>((outgoing_.empty() ? 0 : POLLOUT) | (awaitsAnything() && !heldUp ? POLLIN : 0));
 }
 
 void MessageStream::throwError() const {
@@ -235,8 +236,9 @@ void MessageStream::finishReading() {
 }
 
 // A header is read by itself, since a word may come in place of the message that is awaited. A message that nobody has
-// asked for yet holds up the words behind it till somebody does: whoever waits for a word has asked for all that the
-// other end sends in the meantime, since both go through the same operations and wait for one before the next but one.
+// asked for yet holds up the words behind it till somebody does. Nobody waits for such a word in vain: Gloo's ring asks
+// for piece n before it waits for its own piece n-1 to be taken, and sends piece n+1 only when it has taken the other
+// end's n-1, so that the word for that goes before it; every operation waits for all that it has sent.
 bool MessageStream::readFrame() {
   if (!readPiece(heads_, sizeof(Header), headBytes_)) return false;
   if (heads_[0].numBytes == kWasRead) {

@@ -121,6 +121,7 @@ TEST_P(MemoryPath, bothMayLendBeforeEitherAsks) {
   other.send(7, sent, gone);
   for (int i = 0; i < 3; ++i) one.advance(), other.advance();
   EXPECT_EQ(gone, 0);
+  EXPECT_EQ(one.events(), 0);  // a poll for what is there already would not wait
   one.receive(7, back, arrived);
   other.receive(7, came, arrived);
   EXPECT_TRUE(advanceTill(one, other, [&] { return gone == 2 && arrived == 2; }));

@@ -83,8 +83,8 @@ class Worker {
         layout_(task_.graph.parameters().layout()),
         parameters_(layout_),
         space_(task_.rows.makeSpace()),
-        training_(formatOf(task_), space_.get()),
-        validation_(formatOf(task_), space_.get()),
+        training_(formatOf(task_, rows), space_.get()),
+        validation_(formatOf(task_, rows), space_.get()),
         progress_(task_.training.epochs, metricNames(task_.training.heads)),
         communicator_(std::move(communicator)),
         rows_(rows) {
@@ -124,10 +124,10 @@ class Worker {
   Cancellation cancellation;
 
  private:
-  // Rows have weights, whether a column of the task gives them or not.
-  static data::RowFormat formatOf(const TaskSpec& task) {
+  // Rows have weights when the test gives them some, without a column of the task.
+  static data::RowFormat formatOf(const TaskSpec& task, const WorkerRows& rows) {
     data::RowFormat format = task.rowFormat();
-    format.hasWeights = true;
+    format.hasWeights = format.hasWeights || rows.weight != 1 || rows.weightOf;
     return format;
   }
 

@@ -45,7 +45,7 @@ COLUMNS = {
     "vector": Column("features:float*100", (100,), 400, 2_000_000, has_goals=True),
     "double": Column("features:double*100", (100,), 800, 1_000_000),
     "int": Column("features:int*100<1000", (100,), 400, 2_000_000),
-    "scalar": Column("features:float", (1,), 4, 10_000_000),
+    "scalar": Column("features:float", (1,), 4, 50_000_000),
 }
 
 
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--part", choices=PARTS, help="only this one (default: all)")
     parser.add_argument("--column", choices=sorted(COLUMNS), help="only this type of column")
     parser.add_argument("--path", choices=PATHS, help="only this path (default: all that there are)")
-    parser.add_argument("--rows", type=int, help="of a file (default: some 800 MB)")
+    parser.add_argument("--rows", type=int, help="of a file (default: 400 to 800 MB)")
     parser.add_argument("--blocks", type=int, default=3, help="timed blocks of each (default: 3)")
     parser.add_argument("--seconds", type=float, default=2, help="least length of a block (default: 2)")
     parser.add_argument("--warm-up", type=float, default=WARM_UP, help=f"seconds of each before (default: {WARM_UP:g})")

@@ -186,7 +186,7 @@ def show(cell: dict) -> str:
 def measure(options: argparse.Namespace, stack: ExitStack) -> list[dict]:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bloomery-network-")))
     data = rows(options)
-    cluster = NamespaceCluster(folder, cores=1)
+    cluster = NamespaceCluster(folder)
     stack.callback(cluster.close)
     spark = stack.enter_context(spark_on(cluster, folder))
     train, test = (spark.read.parquet(str(data / split)) for split in ("train", "test"))

@@ -1,9 +1,12 @@
 """A standalone Spark cluster of which every Worker has a network of its own, so that its link can be cut or made slow:
 network namespaces, joined by a bridge. Needs root."""
 
+import json
 import os
+import socket
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 import pyspark
@@ -24,11 +27,26 @@ def run(*words: object) -> None:
         raise NoNamespaces(f"{' '.join(str(word) for word in words)}: {done.stderr.strip()}")
 
 
-class NamespaceCluster:
-    """A Master beside the driver, and Workers behind links of their own. Where a Worker has fewer cores than the
-    application asks for, others have to take part, whoever comes first."""
+def free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
 
-    def __init__(self, folder: Path, workers: int = 2, cores: int = 2):
+
+def alive_workers(page: str) -> int:
+    """As the Master tells on its page; none while it does not answer."""
+    try:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(page, timeout=5) as answer:
+            return int(json.load(answer)["aliveworkers"])
+    except OSError:
+        return 0
+
+
+class NamespaceCluster:
+    """A Master beside the driver, and Workers of one core behind links of their own: so no two executors share one,
+    whichever Worker comes first."""
+
+    def __init__(self, folder: Path, workers: int = 2):
         if os.geteuid() != 0:
             raise NoNamespaces("network namespaces need root")
         self._folder = folder
@@ -40,7 +58,7 @@ class NamespaceCluster:
         self._spaces: list[str] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         try:
-            self._start(workers, cores)
+            self._start(workers)
         except BaseException:
             self.close()
             raise
@@ -48,20 +66,21 @@ class NamespaceCluster:
     def _address(self, machine: int) -> str:
         return f"10.231.{self._number}.{machine}"
 
-    def _start(self, workers: int, cores: int) -> None:
+    def _start(self, workers: int) -> None:
         run("ip", "link", "add", self._bridge, "type", "bridge")
         run("ip", "addr", "add", f"{self.host}/24", "dev", self._bridge)
         run("ip", "link", "set", self._bridge, "up")
         for worker in range(workers):
             self._join(worker)
-        self._spark("master", [], "master.Master", "--host", self.host, "--port", "7077", "--webui-port", "0")
+        port = free_port(self.host)
+        self._spark("master", [], "master.Master", "--host", self.host, "--port", "7077", "--webui-port", str(port))
         for worker in range(workers):
             within = ["ip", "netns", "exec", self._spaces[worker]]
             address = self._address(worker + 2)
-            options = ["--host", address, "--webui-port", "0", "--cores", str(cores), "--memory", "3g"]
+            options = ["--host", address, "--webui-port", "0", "--cores", "1", "--memory", "3g"]
             work = self._folder / f"worker{worker}"
             self._spark(f"worker{worker}", within, "worker.Worker", *options, "--work-dir", str(work), self.master)
-        self._await_workers({self._address(worker + 2) for worker in range(workers)})
+        self._await_workers(workers, f"http://{self.host}:{port}/json/")
 
     def _join(self, worker: int) -> None:
         space, link = f"{self._bridge}w{worker}", self._link(worker)
@@ -90,23 +109,12 @@ class NamespaceCluster:
         self._processes.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
         log.close()
 
-    def _await_workers(self, addresses: set[str]) -> None:
-        """Till all of them talk with the Master: an application would have all its executors on the first that came."""
+    def _await_workers(self, workers: int, page: str) -> None:
+        """Till the Master counts on all of them."""
         deadline = time.monotonic() + 120
-        while not addresses <= self._connected_to_master():
+        while alive_workers(page) < workers:
             assert time.monotonic() < deadline, "the Master or a Worker did not start"
             time.sleep(0.1)
-
-    def _connected_to_master(self) -> set[str]:
-        established = "01"
-        lines = [line.split() for path in ("tcp", "tcp6") for line in Path("/proc/net", path).read_text().splitlines()]
-        ends = [(line[1], line[2]) for line in lines if line[3] == established]
-        # An address is its four bytes, the last first, in hexadecimal; within IPv6 they come last.
-        return {
-            ".".join(str(byte) for byte in reversed(bytes.fromhex(other.split(":")[0][-8:])))
-            for own, other in ends
-            if own.endswith(f":{7077:04X}")
-        }
 
     def set_link(self, host: str, state: str) -> float:
         """Sets the link of the Worker with this address up or down; when that was."""

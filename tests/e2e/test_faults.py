@@ -117,9 +117,9 @@ def test_stopped_executor_is_lost_after_step_timeout(start, undisturbed):
 
 @pytest.fixture
 def cluster(tmp_path) -> Iterator[NamespaceCluster]:
-    """Workers whose links can be cut."""
+    """Workers whose links can be cut, each with room for one executor: two of them, and one for what is lost."""
     try:
-        made = NamespaceCluster(tmp_path / "cluster")
+        made = NamespaceCluster(tmp_path / "cluster", workers=3)
     except NoNamespaces as reason:
         pytest.skip(str(reason))
     yield made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -50,6 +51,7 @@ class Competitor:
     name: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+    most_warm_up: float = math.inf  # seconds, for one that needs less than the others
     settings: str = ""
     last: dict = field(default_factory=dict)  # the last answer
     blocks: list[tuple[float, float]] = field(default_factory=list)  # samples a second, cores used by others
@@ -108,7 +110,7 @@ class Competitor:
 def alternate(runners: list[Competitor], blocks: int, seconds: float, warm_up: float) -> None:
     """Each once to warm up, then all in turns."""
     for runner in runners:
-        runner.run(warm_up)
+        runner.run(min(warm_up, runner.most_warm_up))
     for _ in range(blocks):
         for runner in runners:
             runner.measure(seconds)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -27,6 +28,7 @@ HERE = Path(__file__).parent
 PATHS = ["rows", "columnar", "parquet"]
 CLASSES = 2
 OF_PARQUET, TIMES_PETASTORM, TIMES_MAP_IN_ARROW = 0.75, 10.0, 3.0
+TO_THE_SYSTEM = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}  # from this size on blocks are its, and go back at once
 WARM_UP = 20.0  # on one core the JVM compiles beside what it runs
 
 
@@ -64,11 +66,13 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
 
     def peer(title: str, python: str, program: str, *further: str, **environment: str) -> Competitor:
         command = [*pinned, python, str(HERE / "peers" / program), "--data", data, *further]
-        return Competitor(title, command, environment)
+        return Competitor(title, command, environment, math.inf if program != "arrow_read.py" else options.seconds)
 
-    # Peers let go what they have read; ours keeps it. So there is one that keeps it too, and Spark's reader alone.
+    # Peers let go what they have read; ours keeps it, in memory that it takes from the system. So there is one that
+    # keeps it too, one that does so in fresh memory, and Spark's reader alone.
     parquet = peer("Parquet C++", sys.executable, "arrow_read.py")
     kept = peer("Parquet C++, kept", sys.executable, "arrow_read.py", "--keep")
+    fresh = peer("Parquet C++, kept, fresh", sys.executable, "arrow_read.py", "--keep", "--fresh", **TO_THE_SYSTEM)
     scan = peer("Spark's reader alone", sys.executable, "spark_scan.py")
     python_peers = []
     if column.has_goals and not options.no_peers:
@@ -77,7 +81,7 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
         if Path(options.petastorm_python).exists():
             petastorm = peer("Petastorm", options.petastorm_python, "petastorm_read.py")
             python_peers.append(report.Goal(petastorm, TIMES_PETASTORM))
-    runners = [*by_path.values(), parquet, kept, scan, *(goal.runner for goal in python_peers)]
+    runners = [*by_path.values(), parquet, kept, fresh, scan, *(goal.runner for goal in python_peers)]
     with ExitStack() as stack:
         for runner in runners:
             stack.enter_context(runner)
@@ -85,7 +89,7 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
     cells = []
     for path, runner in by_path.items():
         goals = [report.Goal(parquet, OF_PARQUET)] if path == "parquet" else python_peers
-        others = [kept] if path == "parquet" else [parquet, kept, scan]
+        others = [kept, fresh] if path == "parquet" else [parquet, kept, scan]
         cells.append(
             report.cell(f"{name}, {column.row_bytes} bytes, path {path}", runner, goals, others, column.row_bytes)
         )

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import epochs
@@ -29,7 +28,7 @@ PATHS = ["rows", "columnar", "parquet"]
 CLASSES = 2
 OF_PARQUET, TIMES_PETASTORM, TIMES_MAP_IN_ARROW = 0.75, 10.0, 3.0
 TO_THE_SYSTEM = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}  # from this size on blocks are its, and go back at once
-WARM_UP = 20.0  # on one core the JVM compiles beside what it runs
+WARM_UP = 20.0  # seconds; on one core the JVM compiles beside what it runs
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,18 @@ def measure(options: argparse.Namespace, name: str, paths: list[str]) -> list[di
 
     def peer(title: str, python: str, program: str, *further: str, **environment: str) -> Competitor:
         command = [*pinned, python, str(HERE / "peers" / program), "--data", data, *further]
-        return Competitor(title, command, environment, math.inf if program != "arrow_read.py" else options.seconds)
+        return Competitor(title, command, environment)
+
+    def arrow(title: str, *further: str, **environment: str) -> Competitor:
+        return replace(
+            peer(title, sys.executable, "arrow_read.py", *further, **environment), most_warm_up=options.seconds
+        )
 
     # Peers let go what they have read; ours keeps it, in memory that it takes from the system. So there is one that
     # keeps it too, one that does so in fresh memory, and Spark's reader alone.
-    parquet = peer("Parquet C++", sys.executable, "arrow_read.py")
-    kept = peer("Parquet C++, kept", sys.executable, "arrow_read.py", "--keep")
-    fresh = peer("Parquet C++, kept, fresh", sys.executable, "arrow_read.py", "--keep", "--fresh", **TO_THE_SYSTEM)
+    parquet = arrow("Parquet C++")
+    kept = arrow("Parquet C++, kept", "--keep")
+    fresh = arrow("Parquet C++, kept, fresh", "--keep", "--fresh", **TO_THE_SYSTEM)
     scan = peer("Spark's reader alone", sys.executable, "spark_scan.py")
     python_peers = []
     if column.has_goals and not options.no_peers:

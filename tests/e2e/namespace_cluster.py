@@ -3,7 +3,6 @@ network namespaces, joined by a bridge. Needs root."""
 
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.request
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pyspark
 from driver_process import QUIET
+from ports import free_port
 
 
 class NoNamespaces(Exception):
@@ -25,12 +25,6 @@ def run(*words: object) -> None:
         raise NoNamespaces(f"{words[0]} is not installed, which Debian has in iproute2") from None
     if done.returncode != 0:
         raise NoNamespaces(f"{' '.join(str(word) for word in words)}: {done.stderr.strip()}")
-
-
-def free_port(host: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
 
 
 def alive_workers(page: str) -> int:

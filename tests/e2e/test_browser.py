@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from browser import Page, browser
+from ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT / "build" / "deps" / "browser-venv" / "bin" / "jupyter-notebook"
@@ -148,12 +148,6 @@ def test_tab_of_the_ui_shows_curves_and_the_time_of_each_worker(page, tmp_path):
         )
         assert picture(page, "ui-tab.png", "body", tmp_path).stat().st_size > 10000
         fit.stdin.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def notebook_server(folder: Path, port: int) -> subprocess.Popen:

@@ -17,6 +17,7 @@ import numpy
 import onnxruntime
 import pyspark
 import pytest
+from ports import free_port
 from safetensors.numpy import load_file
 from test_package import SPARKS
 
@@ -39,9 +40,7 @@ def python() -> Path:
 @contextmanager
 def server(home: Path, master: str, folder: Path, *options: str) -> Iterator[str]:
     """Where a server of Spark Connect listens, which is gone afterwards."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     conf = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),

@@ -1,17 +1,18 @@
-// Which vector instructions this machine has. Our kernels are compiled for several levels and choose here, once per
-// call; whatever the ranks must agree on gives the same bits on every level.
+// Our kernels are compiled for several levels and choose here, once per call; whatever the ranks must agree on gives
+// the same bits on every level.
 #pragma once
+
+#include "base/Instructions.h"
 
 namespace bloomery {
 
-enum class SimdLevel { kBaseline, kAvx2 };  // kAvx2: with FMA and F16C, which every processor with AVX2 has
+enum class SimdLevel { kBaseline, kAvx2 };
 
 inline SimdLevel simdLevel() {
-  bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  return has ? SimdLevel::kAvx2 : SimdLevel::kBaseline;
+  return instructions().level() >= Instructions::kAvx2 ? SimdLevel::kAvx2 : SimdLevel::kBaseline;
 }
 
 // For the few kernels that gain from it; no level of its own, so that nothing else is compiled once more.
-inline bool hasAvx512() { return __builtin_cpu_supports("avx512f"); }
+inline bool usesAvx512() { return instructions().level() == Instructions::kAvx512; }
 
 }  // namespace bloomery

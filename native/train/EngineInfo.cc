@@ -1,5 +1,6 @@
 #include "train/EngineInfo.h"
 
+#include "base/Instructions.h"
 #include "base/JsonValue.h"
 #include "data/arrow/ArrowIngest.h"
 #include "nn/dnnl/DnnlVersion.h"
@@ -10,7 +11,7 @@ std::string engineInfo() {
   Json info = {{"version", BLOOMERY_VERSION},
                {"arrow", data::arrowVersion()},
                {"onednn", nn::dnnlVersion()},
-               {"isa", nn::dnnlInstructionSet()},
+               {"isa", nameOf(instructions().level())},
                {"openmp", _OPENMP}};
   return info.dump();
 }

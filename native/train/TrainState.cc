@@ -59,6 +59,13 @@ Json ownJson(const SavedState& saved) {
   return parseJson(saved.own.substr(0, saved.own.find('\n')), "worker's state of a checkpoint");
 }
 
+// Nothing in checkpoints that were made without it.
+std::optional<Instructions> instructionsOf(const Json& shared) {
+  auto found = shared.find("instructions");
+  if (found == shared.end() || !found->is_string()) return {};
+  return instructionsNamed(found->get<std::string>());
+}
+
 Json sizesOf(const std::vector<comm::Bucket>& buckets) {
   Json sizes = Json::array();
   for (const comm::Bucket& bucket : buckets) sizes.push_back(bucket.size);
@@ -148,6 +155,7 @@ void TrainState::write(const Position& position, bool finished, Snapshot& snapsh
                   {"updater", updater_.counters()},
                   {"stopping", stopping_.counters()},
                   {"buckets", sizesOf(buckets_)},
+                  {"instructions", nameOf(instructions().level())},
                   {"settings", parseJson(settings_, "settings")}};
     if (position.rows) {
       state["rows"] = {{"training", position.rows->training},
@@ -198,6 +206,10 @@ void TrainState::read(const SavedState& saved, Position& position, Log* log) {
     if (json.at("buckets") != sizesOf(buckets_)) {
       warn(log, "Gradients are added up in other parts than when the checkpoint was made: the last bits may differ");
     }
+    if (auto was = instructionsOf(json); was && *was != instructions().level()) {
+      warn(log, message("Checkpoint was made with ", nameOf(*was), " instructions, and training goes on with ",
+                        nameOf(instructions().level()), ": the last bits may differ"));
+    }
     position.recovers = saved.recovers;
     if (saved.own.empty()) return;
     Json own = ownJson(saved);
@@ -239,6 +251,10 @@ void checkGoesOn(const SavedState& saved, const TaskSpec& task, const std::strin
                             ", now ", task.worker.size, ", epoch ", epoch, ", step ", step,
                             ". Set numWorkers as it was"));
   }
+}
+
+Instructions savedInstructions(const SavedState& saved) {
+  return instructionsOf(sharedJson(saved)).value_or(Instructions::kAvx512);
 }
 
 std::vector<std::string> savedEpochs(const SavedState& saved) {

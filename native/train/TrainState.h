@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/Instructions.h"
 #include "base/Log.h"
 #include "checkpoint/Safetensors.h"
 #include "comm/Bucketer.h"
@@ -95,6 +96,9 @@ class TrainState {
 // UserError when this training cannot go on from there: other settings, each with its old value, or another number of
 // workers in the middle of an epoch.
 void checkGoesOn(const SavedState& saved, const TaskSpec& task, const std::string& settings);
+
+// That it was computed with; the best where it does not say.
+Instructions savedInstructions(const SavedState& saved);
 
 // The epochs that had ended, each as JSON.
 std::vector<std::string> savedEpochs(const SavedState& saved);

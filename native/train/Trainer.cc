@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "base/Error.h"
+#include "base/Instructions.h"
 #include "base/JsonValue.h"
 #include "base/NamedThread.h"
 #include "checkpoint/Safetensors.h"
 #include "comm/local/LocalGroup.h"
 #include "train/CheckpointSettings.h"
 #include "train/ComputeThreads.h"
+#include "train/InstructionAgreement.h"
 #include "train/LateColumns.h"
 
 namespace bloomery::train {
@@ -50,6 +52,7 @@ Trainer::Trainer(TaskSpec task, const std::string& text, std::span<const std::by
       progress_(task_.training.epochs, metricNames(task_.training.heads)),
       rowsOfFirstStep_(rowsOfFirstStep(task_)),
       restored_(!initialWeights.empty()) {
+  instructions();  // its environment may ask for some that do not exist
   checkpoints_.settings = settingsOf(task_, text).dump();
   task_.graph.parameters().initialize(task_.training.seed, parameters_);
   if (!initialWeights.empty()) beginWith(initialWeights);
@@ -84,8 +87,9 @@ Trainer::~Trainer() {
 }
 
 std::string Trainer::address() {
-  if (communicator_ == nullptr && !plan_.valid()) planAhead();
-  return connector_ == nullptr ? std::string() : connector_->address();
+  bool agreed = connector_ == nullptr || instructions().isFixed();
+  if (agreed && communicator_ == nullptr && !plan_.valid()) planAhead();
+  return connector_ == nullptr ? std::string() : withInstructions(connector_->address());
 }
 
 // What goes wrong there is thrown where the plan is wanted.
@@ -101,6 +105,7 @@ void Trainer::planAhead() {
 void Trainer::restore() {
   check(communicator_ == nullptr, "Trainer was restored after it was started");
   checkGoesOn(saved(), task_, checkpoints_.settings);
+  if (saved().recovers) instructions().limit(savedInstructions(saved()));
   progress_.restoreHistory(savedEpochs(saved()));
 }
 
@@ -112,9 +117,10 @@ void Trainer::restoreWeights() {
 
 void Trainer::connect(const std::vector<std::string>& addresses, const std::string& credentials) {
   check(static_cast<int>(addresses.size()) == task_.worker.size, "Wrong number of addresses: ", addresses.size());
-  start(connector_ == nullptr ? std::move(comm::makeLocalGroup(1)[0])
-                              : connector_->connect(addresses, credentials, cancellation_, log_),
-        {});
+  if (connector_ == nullptr) return start(std::move(comm::makeLocalGroup(1)[0]), {});
+  std::vector<std::string> places = agreeOnInstructions(addresses, task_.worker.rank, log_);
+  if (!plan_.valid()) planAhead();
+  start(connector_->connect(places, credentials, cancellation_, log_), {});
 }
 
 void Trainer::start(std::unique_ptr<comm::Communicator> communicator, StepRowsOfEpoch stepRows) {

@@ -31,7 +31,8 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // What this rank tells the others; empty for a single worker. While they meet, the plan of a step is made.
+  // What this rank tells the others; empty for a single worker. While they meet, the plan of a step is made, unless
+  // they have to agree first on the instructions that it is made for.
   std::string address();
   // Before `address`, `connect` or `start`: fills the profile, which must outlive the trainer.
   void profileInto(StepProfile& profile) { profile_ = &profile; }

@@ -5,7 +5,6 @@
 
 namespace bloomery::nn {
 
-std::string dnnlVersion();         // 3.13.0
-std::string dnnlInstructionSet();  // the best it will use on this machine, such as AVX2
+std::string dnnlVersion();  // 3.13.0
 
 }  // namespace bloomery::nn

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nn/dnnl/Buffers.h"
+#include "nn/dnnl/CpuEngine.h"
 #include "nn/dnnl/Operation.h"
 #include "nn/dnnl/Step.h"
 
@@ -106,7 +107,7 @@ class PlanBuilder {
   const Arena* parameters_;
   const Arena* gradients_;
   PlanOptions options_;
-  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  dnnl::engine engine_ = cpuEngine();
   Buffers buffers_{engine_};
   std::vector<PlannedStep> steps_;
   size_t owner_ = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "nn/dnnl/CpuEngine.h"
 #include "nn/dnnl/Geometry.h"
 #include "nn/dnnl/Operation.h"
 #include "tensor/Arena.h"
@@ -92,7 +93,7 @@ struct PrimitiveTimes::Yard {
 
   int64_t batch;
   bool training;
-  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::engine engine = cpuEngine();
   dnnl::stream stream{engine};
   std::map<std::vector<int64_t>, Entry> entries;
   std::map<int, std::vector<dnnl::memory>> memories;

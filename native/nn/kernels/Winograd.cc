@@ -288,7 +288,7 @@ class KernelGradient {
 
 int64_t WinogradConvolution::lanes() const {
   if (simdLevel() != SimdLevel::kAvx2 || block == 0 || outputBlock == 0) return 0;
-  if (block % 16 == 0 && outputBlock % 16 == 0 && hasAvx512()) return 16;
+  if (block % 16 == 0 && outputBlock % 16 == 0 && usesAvx512()) return 16;
   return block % 8 == 0 && outputBlock % 8 == 0 ? 8 : 0;
 }
 

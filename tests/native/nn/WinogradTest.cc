@@ -113,7 +113,7 @@ class WinogradTest : public testing::TestWithParam<std::tuple<Case, int>> {
  protected:
   void SetUp() override {
     if (simdLevel() != SimdLevel::kAvx2) GTEST_SKIP() << "this machine has no AVX2";
-    if (std::get<1>(GetParam()) == 16 && !hasAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
+    if (std::get<1>(GetParam()) == 16 && !usesAvx512()) GTEST_SKIP() << "this machine has no AVX-512";
   }
   Problem problem_{std::get<0>(GetParam()), std::get<1>(GetParam())};
   const WinogradConvolution& shape_ = problem_.shape;

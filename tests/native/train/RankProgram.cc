@@ -1,7 +1,7 @@
 // One worker of a training in a process of its own, to be disturbed: `train_rank RANK SIZE FOLDER STEP_TIMEOUT EPOCHS
 // CHECKPOINTS [RESUME]`. Meets the others through files in FOLDER, saves its state below the folder CHECKPOINTS, goes
-// on from the folder RESUME, and leaves its weights in FOLDER. SIGUSR1 shuts all its connections. Ends with 0, with 3
-// after PeerLost, with 5 after another error that names its cause, and says on standard output what it was.
+// on from the folder RESUME, and leaves its weights and its log in FOLDER. SIGUSR1 shuts all its connections. Ends with
+// 0, with 3 after PeerLost, with 5 after another error that names its cause, and says on standard output what it was.
 #include <sys/socket.h>
 
 #include <chrono>
@@ -85,6 +85,7 @@ void restore(const Arguments& arguments, train::Trainer& trainer) {
   if (arguments.resume.empty()) return;
   train::SavedState saved = tools::readCheckpoint((arguments.resume / std::to_string(arguments.rank)).string());
   saved.shared = tools::readCheckpoint((arguments.resume / "0").string()).shared;
+  saved.recovers = true;
   trainer.saved() = std::move(saved);
   trainer.restore();
 }
@@ -117,7 +118,12 @@ void run(const Arguments& arguments) {
   trainer.ingest(rows.array(), arguments.rank, 0);
   trainer.finishIngest();
   tools::writeFile(own(arguments, ".running").string(), "");
-  while (trainer.poll(milliseconds(5)).at("state") != "finished") save(arguments, trainer);
+  std::ofstream log(own(arguments, ".log"));
+  for (Json news = Json::object(); news.value("state", "") != "finished";) {
+    news = trainer.poll(milliseconds(5));
+    for (const Json& line : news.at("log")) log << line.get<std::string>() << "\n";
+    save(arguments, trainer);
+  }
   save(arguments, trainer);
   tools::writeFile(own(arguments, ".weights").string(), trainer.weights());
 }

@@ -44,7 +44,7 @@ final case class Progress(json: String) {
   def traceOriginMicros: Long = node.path("traceOriginMicros").asLong()
 
   /** Without what stays on the worker. */
-  def forDriver: String = node.deepCopy().without[ObjectNode](List("log", "trace").asJava).toString
+  def forDriver: String = node.deepCopy().without[ObjectNode](List("trace").asJava).toString
 
   /** The engine's log lines since the last poll. */
   def log: Seq[String] = node.path("log").elements().asScala.map(_.asText()).toSeq

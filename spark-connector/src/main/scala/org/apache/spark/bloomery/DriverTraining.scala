@@ -1,5 +1,7 @@
 package org.apache.spark.bloomery
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
@@ -26,6 +28,8 @@ private[bloomery] final class DriverTraining(
   val board =
     new WorkerBoard(request.numWorkers, input.share(_, request.numWorkers), events.add, request.stepTimeout)
 
+  /** Lines of the workers' engines: what several of them find is told once. */
+  private val told = mutable.Set.empty[String]
   private val encrypt = WorkerNetwork.encrypts(network)
   private val task = KnownRows.addTo(request.task, input)
   private lazy val initialWeights =
@@ -51,7 +55,9 @@ private[bloomery] final class DriverTraining(
   }
 
   private def reported(rank: Int, progress: String): Unit = {
-    if (rank == 0 && Progress(progress).isFinished) clock.finish()
+    val news = Progress(progress)
+    if (rank == 0 && news.isFinished) clock.finish()
+    news.log.filter(told.add).foreach(events.add)
     views.report(rank, progress)
   }
 

@@ -38,7 +38,7 @@ private[bloomery] final class Reporter(trainer: NativeTrainer, client: ControlCl
     epochs ++= progress.finishedEpochs.map(withMemory)
     spans.add(progress.trace)
     originMicros = progress.traceOriginMicros
-    if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty) report(progress)
+    if (isDue || progress.isFinished || progress.finishedEpochs.nonEmpty || progress.log.nonEmpty) report(progress)
     passOn(progress)
     progress.isFinished
   }

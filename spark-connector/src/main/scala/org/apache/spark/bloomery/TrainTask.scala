@@ -136,9 +136,7 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
           trainer.address(),
           spec.connectTimeout.seconds,
           () => context.killTaskIfInterrupted())
-        // Who was refused, whether or not all others came.
-        try trainer.connect(meeting.addresses, meeting.credentials)
-        finally trainer.takeLog().foreach(line => logWarning(line))
+        connect(trainer, meeting)
         val reporter = new Reporter(trainer, client, host, spec.traced)
         if (feeds) {
           rows.into(trainer, context, reporter)
@@ -156,6 +154,15 @@ private[bloomery] final class WorkerTraining(spec: TrainSpec) extends Logging {
       }
     }
   }
+
+  /** Who was refused is told with the first news, or here where there will be none. */
+  private def connect(trainer: NativeTrainer, meeting: Meeting): Unit =
+    try trainer.connect(meeting.addresses, meeting.credentials)
+    catch {
+      case error: Throwable =>
+        trainer.takeLog().foreach(line => logWarning(line))
+        throw error
+    }
 
   private def host: String = WorkerNetwork.host(SparkEnv.get, spec.interface)
 

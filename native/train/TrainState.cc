@@ -275,8 +275,7 @@ void checkSameRows(const Position& saved, const RowPrint& own, const TotalRows& 
                 " to train on and ", own.validation, " to validate on, were ", saved.print->training, " and ",
                 saved.print->validation, ". Take another checkpointPath, or set resume to \"weights\""));
   }
-  warn(log, message("Rows of worker ", rank,
-                    " lie otherwise than when the checkpoint was made: the result is not that of an undisturbed run"));
+  warn(log, "Rows are in other places than when the checkpoint was made: the result is not that of an undisturbed run");
 }
 
 }  // namespace bloomery::train

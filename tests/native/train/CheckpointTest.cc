@@ -318,9 +318,8 @@ TEST(Checkpoint, rowsInAnotherOrderAndOnOtherWorkersAreTheSame) {
   std::swap(rows[0].validation[1], rows[0].validation[2]);
   auto results = goOnFrom(saved, test, rows);
   EXPECT_EQ(results[0].losses.size(), 4u);
-  EXPECT_EQ(results[0].log,
-            std::vector<std::string>{"Rows of worker 0 lie otherwise than when the checkpoint was made: "
-                                     "the result is not that of an undisturbed run"});
+  EXPECT_EQ(results[0].log, std::vector<std::string>{"Rows are in other places than when the checkpoint was made: "
+                                                     "the result is not that of an undisturbed run"});
 }
 
 // A source that gives other values each time must not end a fit that lost a worker.

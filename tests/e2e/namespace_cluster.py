@@ -28,11 +28,11 @@ def run(*words: object) -> None:
 
 
 def alive_workers(page: str) -> int:
-    """As the Master tells on its page; none while it does not answer."""
+    """As the Master tells on its page; none while it does not answer, or with a page that is not complete yet."""
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(page, timeout=5) as answer:
             return int(json.load(answer)["aliveworkers"])
-    except OSError:
+    except (OSError, ValueError):
         return 0
 
 

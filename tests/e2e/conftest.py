@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy
 import pyspark
 import pytest
+from java_home import java_home
 from pyspark.sql import DataFrame, SparkSession
 
 import bloomery
@@ -21,13 +22,8 @@ def java_with_own_clock(folder: Path) -> Path | None:
     shift = ["unshare", "--time", "--monotonic"]
     if not shutil.which("unshare") or subprocess.run([*shift, "60", "true"], capture_output=True).returncode != 0:
         return None
-    java = folder / "bin" / "java"
-    java.parent.mkdir()
-    own = f"{os.environ['JAVA_HOME']}/bin/java" if "JAVA_HOME" in os.environ else shutil.which("java")
     # Neighbours in the list of processes are minutes apart.
-    java.write_text(f'#!/bin/sh\nexec {" ".join(shift)} $(($$ % 1000 * 60 + 60)) "{own}" "$@"\n')
-    java.chmod(0o755)
-    return folder
+    return java_home(folder, f'exec {" ".join(shift)} $(($$ % 1000 * 60 + 60)) "$JAVA" "$@"')
 
 
 @pytest.fixture(scope="session")

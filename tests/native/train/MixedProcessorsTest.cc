@@ -8,6 +8,7 @@
 
 #include "base/Error.h"
 #include "base/Instructions.h"
+#include "base/TemporaryFolder.h"
 #include "nn/Device.h"
 #include "tools/Files.h"
 #include "train/InstructionAgreement.h"
@@ -24,12 +25,6 @@ struct Ended {
 
 class MixedProcessors : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (files::temp_directory_path() / "bloomery-mixed-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  void TearDown() override { files::remove_all(folder_); }
-
   // A training of one worker for each limit, where empty is none; by rank.
   std::vector<Ended> train(const std::string& name, const std::vector<std::string>& limits, const std::string& epochs,
                            const files::path& resume = {}) {
@@ -73,7 +68,8 @@ class MixedProcessors : public testing::Test {
     return process;
   }
 
-  files::path folder_;
+  TemporaryFolder temporary_;
+  files::path folder_ = temporary_.path();
 };
 
 TEST_F(MixedProcessors, computeWithWhatTheLeastOfThemHas) {

@@ -76,7 +76,7 @@ class Progress {
   std::string place();
   // Adds what was read and taken in since the epoch before.
   void epochDone(EpochRecord record);
-  // Before the first epoch; else epochs are forgotten once a poll told of them.
+  // Before the first poll; else epochs are forgotten once one told of them.
   void keepHistory() { keepsHistory_ = true; }
   // All epochs that have ended, each as JSON; `restoreHistory` gives back those of an interrupted training, which are
   // then told again.

@@ -117,9 +117,7 @@ TrainState::TrainState(const TaskSpec& task, std::string settings, const ArenaLa
       updater_(updater),
       stopping_(stopping),
       progress_(progress),
-      buckets_(buckets) {
-  if (task_.checkpoint) progress_.keepHistory();
-}
+      buckets_(buckets) {}
 
 std::vector<checkpoint::TensorPart> TrainState::parts() {
   std::vector<checkpoint::TensorPart> parts = {{"", parameters_.all()}};

@@ -54,6 +54,7 @@ Trainer::Trainer(TaskSpec task, const std::string& text, std::span<const std::by
       restored_(!initialWeights.empty()) {
   instructions();  // its environment may ask for some that do not exist
   checkpoints_.settings = settingsOf(task_, text).dump();
+  if (task_.checkpoint) progress_.keepHistory();
   task_.graph.parameters().initialize(task_.training.seed, parameters_);
   if (!initialWeights.empty()) beginWith(initialWeights);
   const WorkerSpec& worker = task_.worker;

@@ -197,6 +197,27 @@ TEST(Trainer, aPlanThatIsMadeWhileOthersAreAwaitedTrainsTheSame) {
   EXPECT_EQ(trained(true), trained(false));
 }
 
+TEST(Trainer, epochsOfACheckpointAreInTheNextOneHoweverSoonThereIsAPoll) {
+  std::string sections = message(kImageColumns, R"(, "checkpoint": {"epochs": 1})");
+  SavedState saved;
+  for (int epochs : {1, 2}) {
+    Trainer trainer(taskJson(message(R"({"batchSize": 10, "epochs": )", epochs, "}"), 0, 1, sections), {});
+    if (epochs == 2) {
+      trainer.saved() = saved;
+      trainer.restore();
+      EXPECT_EQ(trainer.poll(milliseconds(0)).at("history").size(), 1u);
+    }
+    trainer.connect({""}, "");
+    feed(trainer, 0, idRange(0, 45));
+    const Snapshot* snapshot = trainer.checkpoints().await(std::chrono::seconds(20));
+    ASSERT_NE(snapshot, nullptr);
+    saved = {snapshot->shared, snapshot->own};
+    EXPECT_EQ(savedEpochs(saved).size(), static_cast<size_t>(epochs));
+    trainer.checkpoints().release();
+    trainToTheEnd(trainer);
+  }
+}
+
 TEST(Trainer, fillsAProfileOfItsStepsOnEveryDevice) {
   for (const char* device : {"cpu", "reference"}) {
     SCOPED_TRACE(device);

@@ -73,7 +73,6 @@ class MixedProcessors : public testing::Test {
 };
 
 TEST_F(MixedProcessors, computeWithWhatTheLeastOfThemHas) {
-  if (instructions().level() == Instructions::kBaseline) GTEST_SKIP() << "this machine has no AVX2";
   std::string best = nameOf(instructions().level());
   auto all = train("all", {"", ""}, "2"), none = train("none", {"baseline", "baseline"}, "2"),
        mixed = train("mixed", {"", "baseline"}, "2");
@@ -91,7 +90,6 @@ TEST_F(MixedProcessors, computeWithWhatTheLeastOfThemHas) {
 }
 
 TEST_F(MixedProcessors, goOnWithTheInstructionsOfTheCheckpoint) {
-  if (instructions().level() == Instructions::kBaseline) GTEST_SKIP() << "this machine has no AVX2";
   auto whole = train("whole", {"baseline", "baseline"}, "4"), half = train("half", {"baseline", "baseline"}, "2"),
        rest = train("rest", {"", ""}, "4", newestOf("half"));
   for (const auto& ended : {whole, half, rest}) {
@@ -102,7 +100,6 @@ TEST_F(MixedProcessors, goOnWithTheInstructionsOfTheCheckpoint) {
 }
 
 TEST_F(MixedProcessors, sayWhenTheyCannotGoOnWithThose) {
-  if (instructions().level() == Instructions::kBaseline) GTEST_SKIP() << "this machine has no AVX2";
   train("half", {"", ""}, "2");
   auto rest = train("rest", {"", "baseline"}, "4", newestOf("half"));
   for (const Ended& one : rest) {
@@ -121,7 +118,6 @@ TEST_F(MixedProcessors, refuseALimitThatIsNone) {
 }
 
 TEST_F(MixedProcessors, sayWhoCannotBeLoweredAnyMore) {
-  if (instructions().level() == Instructions::kBaseline) GTEST_SKIP() << "this machine has no AVX2";
   instructions().fix();
   Log log;
   std::string own = withInstructions("b"), other = own;

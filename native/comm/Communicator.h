@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/Activity.h"
+#include "tensor/Arena.h"
 #include "tensor/Halves.h"
 
 namespace bloomery::comm {
@@ -33,6 +34,10 @@ class Communicator {
   // Everybody's value, by rank.
   virtual std::vector<uint64_t> allgather(uint64_t value, Timeout timeout) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root, Timeout timeout) = 0;
+
+  // From here on, till the next call, sums of these values, which lie at the same places on all ranks, may be made in
+  // memory that the ranks share. All ranks call it; where memory cannot be shared, nothing changes.
+  virtual void share(const Arena&, Timeout) {}
 
   // Of the values and their sums that this rank has sent to others so far, without what the transport adds; while no
   // call is under way.

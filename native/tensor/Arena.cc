@@ -41,13 +41,29 @@ const Slice& ArenaLayout::find(const std::string& name) const {
 
 void Arena::Free::operator()(float* data) const { returnPages(data, bytes); }
 
-Arena::Arena(size_t numFloats) : numFloats_(numFloats) {
+Arena::Arena(size_t numFloats, Memory memory) : numFloats_(numFloats) {
   size_t bytes = std::max<size_t>(roundedUp(numFloats) * sizeof(float), kAlignment);
-  data_ = {allocate(bytes), Free{bytes}};
+  if (memory == Memory::kShareable) share(bytes);
+  if (data_ == nullptr) {
+    own_ = {allocate(bytes), Free{bytes}};
+    data_ = own_.get();
+  }
   if (data_ == nullptr) throw ResourceError(message("Out of memory: arena of ", bytes, " bytes"));
   clear();
 }
 
-void Arena::clear() { std::fill_n(data_.get(), numFloats_, 0.0f); }
+// Such memory has large pages only where the system's settings allow them for files, too.
+void Arena::share(size_t bytes) {
+  file_ = MemoryFile(bytes);
+  if (file_.there()) pages_ = MappedPages(file_, 0, bytes, true);
+  if (pages_.data() == nullptr) {
+    file_ = {};
+    return;
+  }
+  if (bytes >= 2 * kLargePage) madvise(pages_.data(), bytes, MADV_HUGEPAGE);
+  data_ = reinterpret_cast<float*>(pages_.data());
+}
+
+void Arena::clear() { std::fill_n(data_, numFloats_, 0.0f); }
 
 }  // namespace bloomery

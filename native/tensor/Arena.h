@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/MemoryFile.h"
 #include "tensor/TensorView.h"
 
 namespace bloomery {
@@ -35,19 +36,29 @@ class ArenaLayout {
 
 class Arena {
  public:
-  explicit Arena(size_t numFloats);
+  enum class Memory { kOwn, kShareable };
+
+  // Shareable memory can be mapped by other processes, where the system has it to give.
+  explicit Arena(size_t numFloats, Memory memory = Memory::kOwn);
   explicit Arena(const ArenaLayout& layout) : Arena(layout.numFloats()) {}
 
-  std::span<float> all() const { return {data_.get(), numFloats_}; }
-  TensorView view(const Slice& slice) const { return {data_.get() + slice.offset, slice.shape}; }
+  std::span<float> all() const { return {data_, numFloats_}; }
+  TensorView view(const Slice& slice) const { return {data_ + slice.offset, slice.shape}; }
   void clear();
+  // That it lies in; not there where the memory is this process's own.
+  const MemoryFile& file() const { return file_; }
 
  private:
   struct Free {
     size_t bytes;
     void operator()(float* data) const;
   };
-  std::unique_ptr<float[], Free> data_;
+  void share(size_t bytes);
+
+  MemoryFile file_;
+  MappedPages pages_;  // of that
+  std::unique_ptr<float[], Free> own_;
+  float* data_ = nullptr;  // in one of the two
   size_t numFloats_;
 };
 

@@ -116,9 +116,11 @@ void run(const Options& options) {
       {"encrypted", [&](std::span<float> values) { encrypted->allreduce(values, kTimeout); }},
       {"gloo", [&](std::span<float> values) { plain.allreduce(values); }},
   };
-  std::vector<float> values(static_cast<size_t>(options.largest) / sizeof(float));
-  for (size_t size = 1; size <= values.size(); size *= 2) {
-    bloomery::Json line = measure(options, ranks, runners, std::span(values).first(size));
+  // As gradients are.
+  bloomery::Arena values(static_cast<size_t>(options.largest) / sizeof(float), bloomery::Arena::Memory::kShareable);
+  communicator->share(values, kTimeout);
+  for (size_t size = 1; size <= values.all().size(); size *= 2) {
+    bloomery::Json line = measure(options, ranks, runners, values.all().first(size));
     if (ranks.rank() == 0) std::cout << line.dump() << std::endl;
   }
 }

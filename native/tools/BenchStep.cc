@@ -40,7 +40,7 @@ struct Options {
   int threads = 1;
   int workers = 1;
   bool apart = false;
-  bool connections = false;  // also between workers that could read each other's memory
+  bool connections = false;  // also between workers that could share memory
   bool profile = false, inference = false, primitives = false;
 };
 
@@ -168,7 +168,7 @@ std::unique_ptr<bloomery::comm::Communicator> connect(bloomery::tools::RankProce
   using Connector = bloomery::comm::GlooConnector;
   Connector connector(
       workers.rank(), workers.size(), "127.0.0.1", kTimeout,
-      options.connections ? Connector::OnOneMachine::kConnections : Connector::OnOneMachine::kReadMemory);
+      options.connections ? Connector::OnOneMachine::kConnections : Connector::OnOneMachine::kShareMemory);
   bloomery::Log log;
   return connector.connect(workers.gather(connector.address()), workers.credentials(false), bloomery::Cancellation(),
                            log);

@@ -27,7 +27,8 @@ void GroupReducer::add(std::span<double> values) {
 StepPlan::StepPlan(const TaskSpec& task, const Arena& parameters, int ranks, StepProfile* profile, int64_t sparseFloats)
     : batchSize(task.training.batchSizeOf(task.worker.rank, task.worker.size)),
       layout(task.graph.parameters().layout()),
-      gradients(gradientFloats(task, ranks, sparseSlices(task.graph.parameters(), sparseFloats).size())),
+      gradients(gradientFloats(task, ranks, sparseSlices(task.graph.parameters(), sparseFloats).size()),
+                ranks > 1 ? Arena::Memory::kShareable : Arena::Memory::kOwn),
       rows(gradients, layout, sparseSlices(task.graph.parameters(), sparseFloats)),
       plan(task.worker.computing().makePlan(
           task.graph, parameters, &gradients,

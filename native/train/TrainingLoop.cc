@@ -187,6 +187,10 @@ void TrainingLoop::run() {
   if (resumed_.epoch > 1 || resumed_.step > 0) context_.keepsStatistics = true;
   if (!streams_ || resumed_.epoch > 1) awaitAllRows();
   {
+    auto what = purpose("memory to share");
+    context_.communicator.share(gradients_, timeout());
+  }
+  {
     auto what = purpose("parameter hashes");
     checkEqualParameters(layout_, context_.parameters, context_.communicator, timeout(), "before the first epoch");
   }

@@ -8,7 +8,7 @@
 #include "base/Error.h"
 #include "comm/gloo/GlooCommunicator.h"
 #include "comm/gloo/Mesh.h"
-#include "comm/host/PeerMemory.h"
+#include "comm/host/MessageRing.h"
 #include "comm/local/LocalGroup.h"
 #include "comm/tcp/BrokenPipeGuard.h"
 #include "comm/tcp/PeerJoin.h"
@@ -19,7 +19,7 @@ namespace {
 
 // Comes first, so that a mistake of the rendezvous is not taken for a dead peer.
 struct AddressHeader {
-  char magic[4] = {'B', 'L', 'M', '3'};
+  char magic[4] = {'B', 'L', 'M', '4'};
   int32_t rank = 0;
   int32_t size = 0;
 };
@@ -45,14 +45,14 @@ Address readAddress(const std::string& text, int rank, int size) {
 struct GlooConnector::State {
   std::vector<Connection> join(const Credentials& credentials, const std::vector<Address>& addresses,
                                PeerJoin::Clock::time_point deadline, const Cancellation& cancellation, Log& log);
-  // Each pair of ranks that can read each other's memory does so from here on.
-  void shareMemory(const std::vector<Address>& addresses, Communicator& communicator, Timeout left, Mesh& mesh) const;
+  // Each pair of ranks that can map each other's memory sends large messages through it from here on.
+  void shareMemory(const std::vector<Address>& addresses, Communicator& communicator, Timeout left, Mesh& mesh);
 
   int rank;
   int size;
   Timeout timeout;
   std::optional<Listener> listener;  // none in a group of one and after connecting
-  std::optional<MemoryMark> mark;    // none where memory is not read
+  std::optional<RingMemory> memory;  // none where it is not shared, and after connecting
 };
 
 GlooConnector::GlooConnector(int rank, int size, const std::string& host, Timeout connectTimeout,
@@ -60,7 +60,7 @@ GlooConnector::GlooConnector(int rank, int size, const std::string& host, Timeou
     : state_(std::make_unique<State>(State{rank, size, connectTimeout, std::nullopt, std::nullopt})) {
   check(size > 0 && rank >= 0 && rank < size, "No such rank: ", rank, " of ", size);
   if (size > 1) state_->listener.emplace(host);
-  if (onOneMachine == OnOneMachine::kReadMemory) state_->mark.emplace();
+  if (size > 1 && onOneMachine == OnOneMachine::kShareMemory) state_->memory.emplace(size);
 }
 
 GlooConnector::~GlooConnector() = default;
@@ -69,7 +69,7 @@ std::string GlooConnector::address() {
   if (state_->size == 1) return {};
   check(state_->listener.has_value(), "Address was asked for after connecting");
   Address address{{.rank = state_->rank, .size = state_->size},
-                  state_->mark ? state_->mark->place() : MemoryPlace{},
+                  state_->memory ? state_->memory->place() : MemoryPlace{},
                   state_->listener->address()};
   return std::string(reinterpret_cast<const char*>(&address), sizeof(address));
 }
@@ -95,22 +95,25 @@ std::vector<Connection> GlooConnector::State::join(const Credentials& credential
   }
 }
 
-// A rank may be able to read a peer that cannot read it; what each can, all of them tell each other.
+// A rank may be able to map a peer's memory that cannot map its; what each can, all of them tell each other.
 void GlooConnector::State::shareMemory(const std::vector<Address>& addresses, Communicator& communicator, Timeout left,
-                                       Mesh& mesh) const {
-  std::vector<std::optional<PeerMemory>> memories(addresses.size());
-  std::vector<float> reads(addresses.size() * addresses.size());  // [reader, read]
-  auto readsOf = [&](size_t reader, size_t peer) -> float& { return reads[reader * addresses.size() + peer]; };
+                                       Mesh& mesh) {
+  std::vector<std::optional<MessageRing>> rings(addresses.size());
+  std::vector<float> maps(addresses.size() * addresses.size());  // [who maps, whose memory]
+  auto mapsOf = [&](size_t who, size_t peer) -> float& { return maps[who * addresses.size() + peer]; };
   auto own = static_cast<size_t>(rank);
   for (size_t peer = 0; peer < addresses.size(); ++peer) {
-    if (mark && peer != own) memories[peer] = PeerMemory::find(addresses[peer].memory);
-    readsOf(own, peer) = memories[peer] ? 1 : 0;
+    if (memory && peer != own) {
+      rings[peer] = MessageRing::find(*memory, rank, static_cast<int>(peer), addresses[peer].memory);
+    }
+    mapsOf(own, peer) = rings[peer] ? 1 : 0;
   }
-  communicator.allreduce(std::span(reads), left);
+  communicator.allreduce(std::span(maps), left);
   for (size_t peer = 0; peer < addresses.size(); ++peer) {
-    if (readsOf(own, peer) * readsOf(peer, own) == 0) memories[peer].reset();
+    if (mapsOf(own, peer) * mapsOf(peer, own) == 0) rings[peer].reset();
   }
-  mesh.readFrom(memories);
+  mesh.share(std::move(rings));
+  memory.reset();
 }
 
 std::unique_ptr<Communicator> GlooConnector::connect(const std::vector<std::string>& addressTexts,

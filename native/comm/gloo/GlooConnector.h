@@ -16,12 +16,12 @@ namespace bloomery::comm {
 class GlooConnector {
  public:
   // What large messages between ranks on one machine do.
-  enum class OnOneMachine { kReadMemory, kConnections };
+  enum class OnOneMachine { kShareMemory, kConnections };
 
   // Listens at once. host: the local address or name that the peers reach this rank by; a UserError says why it
   // cannot be listened on.
   GlooConnector(int rank, int size, const std::string& host, Timeout connectTimeout,
-                OnOneMachine onOneMachine = OnOneMachine::kReadMemory);
+                OnOneMachine onOneMachine = OnOneMachine::kShareMemory);
   ~GlooConnector();  // stops listening, unless the connections were handed on
 
   // Opaque bytes; empty for a group of one.

@@ -96,10 +96,12 @@ Mesh::Mesh(int ownRank, std::vector<Connection> connections)
   }
 }
 
-void Mesh::readFrom(const std::vector<std::optional<PeerMemory>>& memories) {
+void Mesh::share(std::vector<std::optional<MessageRing>> rings) {
   std::lock_guard lock(streamsMutex_);
-  for (size_t peer = 0; peer < memories.size(); ++peer) {
-    if (memories[peer]) streamOf(static_cast<int>(peer)).readFrom(*memories[peer]);
+  for (size_t peer = 0; peer < rings.size(); ++peer) {
+    if (!rings[peer]) continue;
+    streamOf(static_cast<int>(peer)).share(std::move(*rings[peer]));
+    ++numRings_;
   }
 }
 

@@ -30,8 +30,9 @@ class Mesh : public gloo::transport::Context {
   // Connections with all peers, by rank; this rank's own is not looked at.
   Mesh(int ownRank, std::vector<Connection> connections);
 
-  // By rank, of those whose memory is read from here on, and who read this rank's; between operations.
-  void readFrom(const std::vector<std::optional<PeerMemory>>& memories);
+  // By rank, with those to whom large messages go through memory from here on; between operations.
+  void share(std::vector<std::optional<MessageRing>> rings);
+  bool sharesWithAll() const { return numRings_ + 1 == size; }
 
   // All waits till the next call end at this time.
   using Clock = std::chrono::steady_clock;
@@ -53,6 +54,8 @@ class Mesh : public gloo::transport::Context {
   std::optional<Loss> firstLoss() const;
 
   int64_t bytesSent() const { return bytesSent_; }
+  // That reached peers in another way than by messages.
+  void countSent(size_t bytes) { bytesSent_ += static_cast<int64_t>(bytes); }
 
   std::unique_ptr<gloo::transport::Pair>& createPair(int rank) override;
   std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* data, size_t bytes) override;
@@ -82,6 +85,7 @@ class Mesh : public gloo::transport::Context {
 
   mutable std::mutex streamsMutex_;  // never held while waiting
   std::vector<std::optional<MessageStream>> streams_;
+  int numRings_ = 0;
   bool closed_ = false;
   std::optional<Loss> loss_;
   std::vector<pollfd> polled_;  // by rank; the last one wakes

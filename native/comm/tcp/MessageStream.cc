@@ -19,12 +19,10 @@ constexpr size_t kMostBytes = size_t{1} << 20;
 // TLS makes a record of each piece that it is given, up to this size.
 constexpr size_t kRecordBytes = size_t{16} << 10;
 
-// From here on a copy less is worth an answer more.
-constexpr size_t kFewestLent = size_t{64} << 10;
-// In the number of bytes of a header: they are lent, and their address follows.
-constexpr uint64_t kLent = uint64_t{1} << 63;
-// Instead of a number: the first of what was lent has been read.
-constexpr uint64_t kWasRead = uint64_t{1} << 62;
+// Smaller ones come with their header.
+constexpr size_t kFewestInRing = size_t{64} << 10;
+// In the number of bytes of a header: they are in the ring.
+constexpr uint64_t kInRing = uint64_t{1} << 63;
 
 constexpr const char* kClosed = "it closed the connection";
 constexpr const char* kNotAskedFor = "it sent what was not asked for";
@@ -87,8 +85,8 @@ MessageStream::MessageStream(Connection connection)
 }
 
 void MessageStream::send(uint64_t slot, std::span<const std::byte> bytes, int& done) {
-  bool lent = memory_ && bytes.size() >= kFewestLent;
-  outgoing_.push_back({{slot, bytes.size() | (lent ? kLent : 0)}, bytes.data(), 0, &done});
+  bool inRing = ring_ && bytes.size() >= kFewestInRing && ring_->put(bytes);
+  outgoing_.push_back({{slot, bytes.size() | (inRing ? kInRing : 0)}, bytes.data(), 0, &done});
 }
 
 void MessageStream::receive(uint64_t slot, std::span<std::byte> bytes, int& done) {
@@ -97,15 +95,14 @@ void MessageStream::receive(uint64_t slot, std::span<std::byte> bytes, int& done
 
 void MessageStream::advance() {
   bool writable = true, readable = true;
-  while ((writable && !outgoing_.empty()) || (readable && awaitsAnything())) {
+  while ((writable && !outgoing_.empty()) || (readable && !incoming_.empty())) {
     if (writable && !outgoing_.empty()) writable = writeSome();
-    if (readable && awaitsAnything()) readable = memory_ ? readFrame() : readSome();
+    if (readable && !incoming_.empty()) readable = readSome();
   }
 }
 
 short MessageStream::events() const {
-  bool heldUp = incoming_.empty() && headBytes_ == sizeof(Header);  // by a message that nobody has asked for yet
-  return static_cast<short>((outgoing_.empty() ? 0 : POLLOUT) | (awaitsAnything() && !heldUp ? POLLIN : 0));
+  return static_cast<short>((outgoing_.empty() ? 0 : POLLOUT) | (incoming_.empty() ? 0 : POLLIN));
 }
 
 void MessageStream::throwError() const {
@@ -117,8 +114,7 @@ void MessageStream::throwError() const {
 
 bool MessageStream::concerns(const int& done) const {
   auto tells = [&](const auto& message) { return message.done == &done; };
-  return std::ranges::any_of(outgoing_, tells) || std::ranges::any_of(incoming_, tells) ||
-         std::ranges::count(lent_, &done) > 0;
+  return std::ranges::any_of(outgoing_, tells) || std::ranges::any_of(incoming_, tells);
 }
 
 void MessageStream::close(bool reset) {
@@ -127,13 +123,10 @@ void MessageStream::close(bool reset) {
   connection_.socket.close();
   outgoing_.clear();
   incoming_.clear();
-  lent_.clear();
 }
 
-std::span<const std::byte> MessageStream::Outgoing::behindHeader() const {
-  if (done == nullptr) return {};
-  if ((header.numBytes & kLent) != 0) return std::as_bytes(std::span(&bytes, 1));
-  return {bytes, header.numBytes};
+size_t MessageStream::Outgoing::numBehindHeader() const {
+  return (header.numBytes & kInRing) != 0 ? 0 : header.numBytes;
 }
 
 bool MessageStream::writeSome() {
@@ -141,26 +134,18 @@ bool MessageStream::writeSome() {
   size_t moved = 0;
   bool more = connection_.tls == nullptr ? writePlain(message, moved) : writeEncrypted(message, moved);
   message.numSent += moved;
-  if (message.numSent == sizeof(Header) + message.behindHeader().size()) finishWriting();
-  return more;
-}
-
-void MessageStream::finishWriting() {
-  const Outgoing& message = outgoing_.front();
-  if (message.done != nullptr && (message.header.numBytes & kLent) != 0) {
-    lent_.push_back(message.done);
-  } else if (message.done != nullptr) {
+  if (message.numSent == sizeof(Header) + message.numBehindHeader()) {
     ++*message.done;
+    outgoing_.erase(outgoing_.begin());
   }
-  outgoing_.erase(outgoing_.begin());
+  return more;
 }
 
 bool MessageStream::writePlain(const Outgoing& message, size_t& moved) {
   Pieces pieces;
   size_t ofHeader = std::min(message.numSent, sizeof(Header)), ofBytes = message.numSent - ofHeader;
-  std::span<const std::byte> left = message.behindHeader().subspan(ofBytes);
   pieces.add(reinterpret_cast<const char*>(&message.header) + ofHeader, sizeof(Header) - ofHeader);
-  pieces.add(left.data(), std::min(left.size(), kMostBytes));
+  pieces.add(message.bytes + ofBytes, std::min(message.numBehindHeader() - ofBytes, kMostBytes));
   moved = movedBy(sendmsg(descriptor(), pieces.call(), MSG_NOSIGNAL | MSG_DONTWAIT));
   return moved == pieces.size();
 }
@@ -189,21 +174,30 @@ bool MessageStream::readSome() {
   const Incoming& message = incoming_.front();
   size_t moved = 0;
   bool more = true;
-  if (headBytes_ < sizeof(Header) || message.numReceived < message.header.numBytes) {
+  bool complete = headBytes_ == sizeof(Header) && (isInRing() || message.numReceived == message.header.numBytes);
+  if (!complete) {
     more = connection_.tls == nullptr ? readPlain(message, moved) : readEncrypted(message, moved);
   }
   took(moved);
   return more;
 }
 
+bool MessageStream::mayBeInRing(const Incoming& message) const {
+  return ring_ && message.header.numBytes >= kFewestInRing && message.header.numBytes <= MessageRing::kBytes;
+}
+
+bool MessageStream::isInRing() const { return mayBeInRing(incoming_.front()) && (heads_[0].numBytes & kInRing) != 0; }
+
 // The whole message at one go, and the next one's header: what is expected has a known size. It is looked at as soon as
-// its own header is there.
+// its own header is there; of one that may be in the ring, only that is read first.
 bool MessageStream::readPlain(const Incoming& message, size_t& moved) {
   Pieces pieces;
   size_t left = message.header.numBytes - message.numReceived;
   pieces.add(reinterpret_cast<char*>(heads_) + headBytes_, sizeof(Header) - headBytes_);
-  pieces.add(message.bytes + message.numReceived, std::min(left, kMostBytes));
-  if (left <= kMostBytes) pieces.add(heads_ + 1, sizeof(Header));
+  if (!mayBeInRing(message) || headBytes_ == sizeof(Header)) {
+    pieces.add(message.bytes + message.numReceived, std::min(left, kMostBytes));
+    if (left <= kMostBytes) pieces.add(heads_ + 1, sizeof(Header));
+  }
   moved = movedBy(recvmsg(descriptor(), pieces.call(), MSG_DONTWAIT));
   return moved == pieces.size();
 }
@@ -221,7 +215,13 @@ void MessageStream::took(size_t moved) {
   size_t ofHead = std::min(moved, sizeof(Header) - headBytes_);
   headBytes_ += ofHead;
   if (headBytes_ < sizeof(Header)) return;
+  bool inRing = isInRing();
+  if (inRing) heads_[0].numBytes &= ~kInRing;
   if (heads_[0] != message.header) throw StreamEnded(kNotAskedFor);
+  if (inRing) {
+    ring_->take({message.bytes, message.header.numBytes});
+    message.numReceived = message.header.numBytes;
+  }
   size_t ofBytes = std::min(moved - ofHead, message.header.numBytes - message.numReceived);
   message.numReceived += ofBytes;
   if (message.numReceived < message.header.numBytes) return;
@@ -233,50 +233,6 @@ void MessageStream::took(size_t moved) {
 void MessageStream::finishReading() {
   ++*incoming_.front().done;
   incoming_.erase(incoming_.begin());
-}
-
-// A header is read by itself, since a word may come in place of the message that is awaited. A message that nobody has
-// asked for yet holds up the words behind it till somebody does. Nobody waits for such a word in vain: Gloo's ring asks
-// for piece n before it waits for its own piece n-1 to be taken, and sends piece n+1 only when it has taken the other
-// end's n-1, so that the word for that goes before it; every operation waits for all that it has sent.
-bool MessageStream::readFrame() {
-  if (!readPiece(heads_, sizeof(Header), headBytes_)) return false;
-  if (heads_[0].numBytes == kWasRead) {
-    if (lent_.empty()) throw StreamEnded(kNotAskedFor);
-    ++*lent_.front();
-    lent_.erase(lent_.begin());
-    headBytes_ = 0;
-    return true;
-  }
-  if (incoming_.empty()) return false;
-  Incoming& message = incoming_.front();
-  bool lent = (heads_[0].numBytes & kLent) != 0;
-  if (Header{heads_[0].slot, heads_[0].numBytes & ~kLent} != message.header) throw StreamEnded(kNotAskedFor);
-  if (!(lent ? readLent(message) : readPiece(message.bytes, message.header.numBytes, message.numReceived)))
-    return false;
-  finishReading();
-  headBytes_ = 0;
-  return true;
-}
-
-bool MessageStream::readLent(Incoming& message) {
-  if (!readPiece(&address_, sizeof(address_), addressBytes_)) return false;
-  addressBytes_ = 0;
-  try {
-    memory_->read(address_, {message.bytes, message.header.numBytes});
-  } catch (const std::system_error& error) {
-    if (error.code() == std::errc::no_such_process) throw StreamEnded("its process has ended");
-    throw StreamEnded("its memory cannot be read: " + error.code().message());
-  }
-  outgoing_.push_back({{0, kWasRead}, nullptr, 0, nullptr});
-  return true;
-}
-
-// Whether all that is wanted is there.
-bool MessageStream::readPiece(void* to, size_t wanted, size_t& numRead) {
-  if (numRead == wanted) return true;
-  numRead += movedBy(recv(descriptor(), static_cast<std::byte*>(to) + numRead, wanted - numRead, MSG_DONTWAIT));
-  return numRead == wanted;
 }
 
 }  // namespace bloomery::comm

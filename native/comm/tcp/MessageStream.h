@@ -1,7 +1,7 @@
 // Messages both ways over a connection whose other end has proven who it is. Nothing here waits: `advance` moves what
 // the socket takes and has, and the caller polls in between. Both ends send and await the same messages in the same
 // order; one that was not expected ends the stream. Memory is lent till its message is done. Between ends on one
-// machine large messages stay where they are till the other end has read them there. For one thread at a time.
+// machine large messages go through a ring in memory. For one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/host/PeerMemory.h"
+#include "comm/host/MessageRing.h"
 #include "comm/tcp/Connection.h"
 
 namespace bloomery::comm {
@@ -26,10 +26,10 @@ class MessageStream {
  public:
   explicit MessageStream(Connection connection);
 
-  // From here on large messages are read from the other end's memory; that does the same from its next message on.
-  void readFrom(const PeerMemory& memory) { memory_ = memory; }
+  // From here on large messages go through it, where there is room; the other end's from its next message on.
+  void share(MessageRing ring) { ring_.emplace(std::move(ring)); }
 
-  // Each adds one to `done` when the last byte has been handed to the socket or read by the other end, or has come.
+  // Each adds one to `done` when the last byte has been handed to the socket or the ring, or has come.
   void send(uint64_t slot, std::span<const std::byte> bytes, int& done);
   void receive(uint64_t slot, std::span<std::byte> bytes, int& done);
 
@@ -58,9 +58,9 @@ class MessageStream {
     Header header;
     const std::byte* bytes;
     size_t numSent;  // of the header and what follows it
-    int* done;       // null for the word that a message was read
-    // What follows the header: the bytes or, in place of those that are lent, their address.
-    std::span<const std::byte> behindHeader() const;
+    int* done;
+    // What follows the header: the bytes, unless they are in the ring.
+    size_t numBehindHeader() const;
   };
   struct Incoming {
     Header header;
@@ -76,22 +76,17 @@ class MessageStream {
   bool readSome();
   bool readPlain(const Incoming& message, size_t& moved);
   bool readEncrypted(const Incoming& message, size_t& moved);
+  bool mayBeInRing(const Incoming& message) const;
+  // Whether it has the message that is read, whose header is there.
+  bool isInRing() const;
   void took(size_t moved);
-  // The same where the other end's memory is read, too.
-  bool readFrame();
-  bool readLent(Incoming& message);
-  bool readPiece(void* to, size_t wanted, size_t& numRead);
   void finishReading();
-  bool awaitsAnything() const { return !incoming_.empty() || !lent_.empty(); }
 
   Connection connection_;
   std::string otherEnd_;
   std::vector<Outgoing> outgoing_;  // the first one is under way
   std::vector<Incoming> incoming_;
-  std::optional<PeerMemory> memory_;
-  std::vector<int*> lent_;  // to be told when the other end has read, in this order
-  uint64_t address_ = 0;    // of the message that is read, and how much of it has come
-  size_t addressBytes_ = 0;
+  std::optional<MessageRing> ring_;
   std::vector<std::byte> record_;  // what is encrypted together, of a message's beginning
   // The header of the message that comes next, and how much of it has come; behind it room for the one after.
   Header heads_[2];

@@ -25,7 +25,7 @@ class CommunicatorTest : public testing::TestWithParam<Case> {
     std::string transport = GetParam().transport;
     if (transport == "local") return makeLocalGroup(size());
     return connectOverLoopback(size(), transport == "encrypted", "127.0.0.1",
-                               transport == "sockets" ? OnOneMachine::kConnections : OnOneMachine::kReadMemory);
+                               transport == "sockets" ? OnOneMachine::kConnections : OnOneMachine::kShareMemory);
   }
   int size() const { return GetParam().size; }
 };
@@ -103,9 +103,9 @@ TEST_P(CommunicatorTest, broadcastGivesTheRootsBytes) {
 }
 
 // Where workers are placed changes between attempts.
-TEST(GlooCommunicator, sumsHaveTheSameBitsWhetherMemoryIsReadOrNot) {
+TEST(GlooCommunicator, sumsHaveTheSameBitsWhetherMessagesGoThroughMemoryOrNot) {
   std::vector<std::vector<float>> results;
-  for (OnOneMachine onOneMachine : {OnOneMachine::kReadMemory, OnOneMachine::kConnections}) {
+  for (OnOneMachine onOneMachine : {OnOneMachine::kShareMemory, OnOneMachine::kConnections}) {
     auto ranks = connectOverLoopback(3, false, "127.0.0.1", onOneMachine);
     results.emplace_back(1200007);
     onAllRanks(ranks, [&](Communicator& communicator) {

@@ -58,13 +58,18 @@ std::string endOf(MessageStream& stream) {
 class MessagePaths : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    if (GetParam()) readMemory();
+    if (GetParam()) share();
   }
-  void readMemory() {
-    for (MessageStream* stream : {&one, &other}) stream->readFrom(PeerMemory::find(mark.place()).value());
+  void share() {
+    one.share(ringOf(0).value());
+    other.share(ringOf(1).value());
+  }
+  std::optional<MessageRing> ringOf(size_t end) const {
+    return MessageRing::find(memories[end], static_cast<int>(end), static_cast<int>(1 - end),
+                             memories[1 - end].place());
   }
 
-  MemoryMark mark;
+  RingMemory memories[2] = {RingMemory(2), RingMemory(2)};
   Wire wire;
   MessageStream one{{std::move(wire.near), nullptr}}, other{{std::move(wire.far), nullptr}};
 };
@@ -97,36 +102,33 @@ TEST_P(MessagePaths, bringMessagesOfAnySizeBothWaysInOrder) {
 using MemoryPath = MessagePaths;
 INSTANTIATE_TEST_SUITE_P(Only, MemoryPath, testing::Values(true), [](const auto&) { return "memory"; });
 
-TEST_P(MemoryPath, lendsALargeMessageTillItWasRead) {
-  Bytes sent = bytesFrom(3, 1 << 20), came(sent.size());
+TEST_P(MemoryPath, copiesALargeMessageAtOnce) {
+  Bytes sent = bytesFrom(3, 1 << 20), wanted = sent, came(sent.size());
   int gone = 0, arrived = 0;
   one.send(7, sent, gone);
   one.advance();
-  EXPECT_EQ(gone, 0);
-  EXPECT_TRUE(one.concerns(gone));
-  EXPECT_EQ(one.events(), POLLIN);
-  other.receive(7, came, arrived);
-  EXPECT_TRUE(advanceTill(one, other, [&] { return gone == 1; }));
-  EXPECT_EQ(arrived, 1);
-  EXPECT_EQ(came, sent);
+  EXPECT_EQ(gone, 1);
   EXPECT_FALSE(one.concerns(gone));
   EXPECT_EQ(one.events(), 0);
+  std::ranges::fill(sent, std::byte{0});  // it is the caller's again
+  other.receive(7, came, arrived);
+  EXPECT_TRUE(advanceTill(one, other, [&] { return arrived == 1; }));
+  EXPECT_EQ(came, wanted);
 }
 
-// As at the beginning of an operation in which both send first.
-TEST_P(MemoryPath, bothMayLendBeforeEitherAsks) {
-  Bytes sent = bytesFrom(3, 100000), came(sent.size()), back(sent.size());
+// What the ring has no room for goes over the connection, in its turn.
+TEST_P(MemoryPath, goesOverTheConnectionWhileTheRingIsFull) {
+  constexpr size_t kMessages = 40;
+  std::vector<Bytes> sent, came(kMessages, Bytes(MessageRing::kBytes / 4));
   int gone = 0, arrived = 0;
-  one.send(7, sent, gone);
-  other.send(7, sent, gone);
-  for (int i = 0; i < 3; ++i) one.advance(), other.advance();
-  EXPECT_EQ(gone, 0);
-  EXPECT_EQ(one.events(), 0);  // a poll for what is there already would not wait
-  one.receive(7, back, arrived);
-  other.receive(7, came, arrived);
-  EXPECT_TRUE(advanceTill(one, other, [&] { return gone == 2 && arrived == 2; }));
+  for (size_t i = 0; i < kMessages; ++i) sent.push_back(bytesFrom(i, came[i].size()));
+  for (size_t i = 0; i < kMessages; ++i) one.send(i, sent[i], gone);
+  one.advance();
+  EXPECT_GE(gone, 4);
+  EXPECT_EQ(one.events(), POLLOUT);  // more than the ring and the connection hold
+  for (size_t i = 0; i < kMessages; ++i) other.receive(i, came[i], arrived);
+  EXPECT_TRUE(advanceTill(one, other, [&] { return gone == kMessages && arrived == kMessages; }));
   EXPECT_EQ(came, sent);
-  EXPECT_EQ(back, sent);
 }
 
 TEST_P(MemoryPath, mayBeginBetweenTwoMessages) {
@@ -135,12 +137,12 @@ TEST_P(MemoryPath, mayBeginBetweenTwoMessages) {
   Bytes small = bytesFrom(1, 100), large = bytesFrom(2, 70000), smallCame(100), largeCame(70000);
   int gone = 0, arrived = 0;
   first.send(1, small, gone);
-  first.readFrom(PeerMemory::find(mark.place()).value());
+  first.share(ringOf(0).value());
   first.send(2, large, gone);
   first.advance();  // the header of the second comes with the first
   second.receive(1, smallCame, arrived);
   ASSERT_TRUE(advanceTill(first, second, [&] { return arrived == 1; }));
-  second.readFrom(PeerMemory::find(mark.place()).value());
+  second.share(ringOf(1).value());
   second.receive(2, largeCame, arrived);
   EXPECT_TRUE(advanceTill(first, second, [&] { return gone == 2 && arrived == 2; }));
   EXPECT_EQ(smallCame, small);
@@ -148,24 +150,24 @@ TEST_P(MemoryPath, mayBeginBetweenTwoMessages) {
 }
 
 // By hand, what an end that is not sound could send.
-TEST(MessageStream, endsWhenWhatWasLentCannotBeReadOrNothingWasLent) {
-  constexpr uint64_t kLent = uint64_t{1} << 63, kWasRead = uint64_t{1} << 62;
+TEST_P(MemoryPath, endsWhenTheRingCannotHaveWhatIsToldOf) {
+  constexpr uint64_t kInRing = uint64_t{1} << 63;
   struct {
-    uint64_t slot, numBytes, address;
-    const char* text;
-  } cases[] = {{7, kLent | 40000, 16, "its memory cannot be read: Bad address"},
-               {7, kLent | 40001, 16, "it sent what was not asked for"},
-               {0, kWasRead, 0, "it sent what was not asked for"}};
-  MemoryMark mark;
-  for (const auto& one : cases) {
-    Wire wire;
-    MessageStream stream({std::move(wire.near), nullptr});
-    stream.readFrom(PeerMemory::find(mark.place()).value());
-    Bytes came(40000);
+    uint64_t slot, numBytes;
+    size_t awaited;
+  } cases[] = {{7, kInRing | 70001, 70000},
+               {8, kInRing | 70000, 70000},
+               {7, kInRing | 40000, 40000},
+               {7, kInRing | (MessageRing::kBytes + 1), MessageRing::kBytes + 1}};
+  for (const auto& told : cases) {
+    Wire another;
+    MessageStream stream({std::move(another.near), nullptr});
+    stream.share(ringOf(0).value());
+    Bytes came(told.awaited);
     int done = 0;
     stream.receive(7, came, done);
-    sendAll(wire.far, std::string(reinterpret_cast<const char*>(&one), 3 * sizeof(uint64_t)));
-    EXPECT_EQ(endOf(stream), one.text);
+    sendAll(another.far, std::string(reinterpret_cast<const char*>(&told), 2 * sizeof(uint64_t)));
+    EXPECT_EQ(endOf(stream), "it sent what was not asked for") << told.awaited;
     EXPECT_EQ(done, 0);
   }
 }

@@ -66,7 +66,7 @@ class ProcessesTest : public testing::TestWithParam<std::string> {
   std::vector<pid_t> processes_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Wires, ProcessesTest, testing::Values("memory", "sockets", "encrypted"),
+INSTANTIATE_TEST_SUITE_P(Wires, ProcessesTest, testing::Values("shared", "memory", "sockets", "encrypted"),
                          [](const auto& test) { return test.param; });
 
 TEST_P(ProcessesTest, threeProcessesSumTogether) {

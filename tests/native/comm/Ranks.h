@@ -27,7 +27,7 @@ inline double secondsSince(Clock::time_point start) {
 using OnOneMachine = GlooConnector::OnOneMachine;
 
 inline Communicators connectOverLoopback(int size, bool encrypt = false, const std::string& host = "127.0.0.1",
-                                         OnOneMachine onOneMachine = OnOneMachine::kReadMemory) {
+                                         OnOneMachine onOneMachine = OnOneMachine::kShareMemory) {
   std::vector<std::unique_ptr<GlooConnector>> connectors;
   std::vector<std::string> addresses, credentials = issueCredentials(size, 0, encrypt);
   for (int rank = 0; rank < size; ++rank) {

@@ -17,7 +17,7 @@ constexpr const char* kSecretText = "what the tensors hold; ";
 // Ranks that listen and have not connected yet.
 struct Group {
   Group(int numRanks, bool encrypt, Timeout timeout = kPlenty, const std::string& host = "127.0.0.1",
-        OnOneMachine onOneMachine = OnOneMachine::kReadMemory)
+        OnOneMachine onOneMachine = OnOneMachine::kShareMemory)
       : size(numRanks), credentials(issueCredentials(numRanks, 0, encrypt)) {
     for (int rank = 0; rank < size; ++rank) {
       connectors.push_back(std::make_unique<GlooConnector>(rank, size, host, timeout, onOneMachine));
@@ -234,7 +234,7 @@ TEST_P(StrangersTest, readTheWireOnlyWhenItIsPlain) {
 }
 
 TEST(Memory, isReadInPlaceOfTheWire) {
-  for (OnOneMachine onOneMachine : {OnOneMachine::kReadMemory, OnOneMachine::kConnections}) {
+  for (OnOneMachine onOneMachine : {OnOneMachine::kShareMemory, OnOneMachine::kConnections}) {
     Group group(2, false, kPlenty, "127.0.0.1", onOneMachine);
     Relay relay(group.portOf(0));
     group.seen[1][0] = withSocketAddress(group.addresses[0], relay.address());

@@ -48,5 +48,16 @@ TEST(Arena, mayBeEmptyButNotLargerThanMemory) {
   EXPECT_THROW(Arena(size_t{1} << 58), ResourceError);
 }
 
+TEST(Arena, mayLieInMemoryThatOthersCanMap) {
+  EXPECT_FALSE(Arena(1000).file().there());
+  Arena arena(1000, Arena::Memory::kShareable);
+  ASSERT_TRUE(arena.file().there());
+  MappedPages pages(arena.file(), 0, arena.file().numBytes(), false);
+  const float* seen = reinterpret_cast<const float*>(pages.data());
+  EXPECT_EQ(seen[999], 0.0f);
+  arena.all()[999] = 3;
+  EXPECT_EQ(seen[999], 3.0f);
+}
+
 }  // namespace
 }  // namespace bloomery

@@ -13,6 +13,7 @@ class CpuDevice final : public Device {
                                  const PlanOptions& options) const override {
     return makeDnnlPlan(graph, parameters, gradients, options);
   }
+  std::unique_ptr<FixedParameters> fixParameters() const override { return makeDnnlFixedParameters(); }
   size_t activationBytes(const network::Graph& graph, int64_t batchSize, bool training) const override {
     return estimateActivationBytes(graph, batchSize, training);
   }

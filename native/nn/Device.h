@@ -18,6 +18,9 @@ class Device {
   virtual std::unique_ptr<Plan> makePlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients,
                                          const PlanOptions& options) const = 0;
 
+  // For plans of this device, all with the same parameters; null where plans have no use for it.
+  virtual std::unique_ptr<FixedParameters> fixParameters() const { return nullptr; }
+
   // memoryBytes() of such a plan, planned on this machine but not allocated.
   virtual size_t activationBytes(const network::Graph& graph, int64_t batchSize, bool training) const = 0;
 };

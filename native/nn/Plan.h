@@ -54,6 +54,13 @@ class Plan {
   virtual size_t memoryBytes() const = 0;
 };
 
+// Parameters that change no more, in the layouts that plans want them in: each is made once, for all plans that are
+// given it. Made by a device (Device::fixParameters), owned by whoever has the parameters; for any thread.
+class FixedParameters {
+ public:
+  virtual ~FixedParameters() = default;
+};
+
 struct PlanOptions {
   int64_t batchSize = 1;
   bool training = true;  // false: no gradient memory, no dropout, backward is not allowed
@@ -63,12 +70,16 @@ struct PlanOptions {
   // Of the gradient arena. In its slices the plan touches only the rows that it marks, from a forward pass in training
   // mode on; between two such passes others may mark and write rows, too. Null: every slice is written whole.
   GradientRows* rows = nullptr;
+  // The parameters have their last values when the plan is made. Null: they may change between passes.
+  FixedParameters* fixed = nullptr;
 };
 
 // `parameters` (and `gradients`, unused for inference) are laid out by graph.parameters().layout() and must outlive
 // the plan, as must the graph.
 std::unique_ptr<Plan> makeDnnlPlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients,
                                    const PlanOptions& options);
+
+std::unique_ptr<FixedParameters> makeDnnlFixedParameters();
 
 // The same with plain loops: the oracle of the tests.
 std::unique_ptr<Plan> makeReferencePlan(const network::Graph& graph, const Arena& parameters, const Arena* gradients,

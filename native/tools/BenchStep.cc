@@ -236,8 +236,10 @@ class InferenceBench final : public Bench {
         rows_(task.rowFormat()),
         batch_(task.training.batchSize, rows_.format()) {
     task.graph.parameters().initialize(0, parameters_);
-    plan_ = task.worker.computing().makePlan(task.graph, parameters_, nullptr,
-                                             {.batchSize = batch_.capacity, .training = false, .profile = profile});
+    fixed_ = task.worker.computing().fixParameters();
+    plan_ = task.worker.computing().makePlan(
+        task.graph, parameters_, nullptr,
+        {.batchSize = batch_.capacity, .training = false, .profile = profile, .fixed = fixed_.get()});
     fill(rows_);
     std::vector<int64_t> positions(static_cast<size_t>(batch_.capacity));
     for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i) % kRows;
@@ -265,6 +267,7 @@ class InferenceBench final : public Bench {
   bloomery::Arena parameters_;
   bloomery::data::RowStore rows_;
   bloomery::data::Batch batch_;
+  std::unique_ptr<bloomery::nn::FixedParameters> fixed_;
   std::unique_ptr<bloomery::nn::Plan> plan_;
   std::vector<float> predictions_;
 };

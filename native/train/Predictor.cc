@@ -19,7 +19,7 @@ constexpr int64_t kBatchSizes[] = {256, 16};
 }  // namespace
 
 struct Predictor::Session {
-  Session(const TaskSpec& task, const Arena& parameters)
+  Session(const TaskSpec& task, const Arena& parameters, nn::FixedParameters* fixed)
       : outputs(task.graph.outputs()),
         rows(task.featuresFormat()),
         ingest({task.columns.features, {}}, {}, &rows, nullptr),
@@ -33,7 +33,8 @@ struct Predictor::Session {
     predictions.resize(static_cast<size_t>(widest * kBatchSizes[0]));
     for (int64_t size : kBatchSizes) {
       stages.push_back({data::Batch(size, rows.format()),
-                        task.worker.computing().makePlan(task.graph, parameters, nullptr, {size, false, 0})});
+                        task.worker.computing().makePlan(task.graph, parameters, nullptr,
+                                                         {.batchSize = size, .training = false, .fixed = fixed})});
     }
   }
 
@@ -91,6 +92,7 @@ Predictor::Predictor(const std::string& task, std::span<const std::byte> weights
     : task_(TaskSpec::parse(task)), layout_(task_.graph.parameters().layout()), parameters_(layout_) {
   checkpoint::readSafetensors(weights, layout_, parameters_);
   takeSettled(checkpoint::readMetadata(weights, "columns"), task_.columns);
+  fixed_ = task_.worker.computing().fixParameters();
 }
 
 Predictor::~Predictor() = default;
@@ -104,7 +106,7 @@ std::unique_ptr<Predictor::Session> Predictor::borrow() {
       return session;
     }
   }
-  return std::make_unique<Session>(task_, parameters_);
+  return std::make_unique<Session>(task_, parameters_, fixed_.get());
 }
 
 void Predictor::giveBack(std::unique_ptr<Session> session) {

@@ -30,6 +30,7 @@ class Predictor {
   TaskSpec task_;
   ArenaLayout layout_;
   Arena parameters_;
+  std::unique_ptr<nn::FixedParameters> fixed_;  // of those, for all sessions; or null
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_;
 };

@@ -215,7 +215,7 @@ class ConvolutionPlanner {
   }
 
   dnnl::memory kernelAs(const dnnl::memory::desc& desc, Phase phase, std::vector<Operation>& operations) {
-    return builder_.as(desc, builder_.parameter(node_, 0, kernel_), phase, operations);
+    return builder_.parameterAs(desc, builder_.parameter(node_, 0, kernel_), phase, operations);
   }
 
   using WeightGradient = dnnl::convolution_backward_weights::primitive_desc;

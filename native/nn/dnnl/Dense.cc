@@ -9,7 +9,8 @@ using DataType = dnnl::memory::data_type;
 using Tag = dnnl::memory::format_tag;
 
 // From this many rows on the products with the kernel want it in oneDNN's own layout: they gain up to a seventh, and a
-// reorder at each pass, since the optimizer has changed it, takes a fiftieth. With half as many nothing is gained.
+// reorder at each pass, since the optimizer has changed it, takes a fiftieth. With half as many nothing is gained,
+// unless the kernel is fixed and no pass reorders it.
 constexpr int64_t kManyRows = 1024;
 
 // Three matrix products. With few rows they take the canonical kernel [in, out] as it is: measured for 9216 x 128 at
@@ -48,8 +49,9 @@ class DenseStep final : public Step {
 };
 
 // The layout that a product with the kernel asks for.
-dnnl::memory::desc wanted(const dnnl::memory::desc& kernel, int64_t rows) {
-  return rows < kManyRows ? kernel : dnnl::memory::desc(kernel.get_dims(), DataType::f32, Tag::any);
+dnnl::memory::desc wanted(const dnnl::memory::desc& kernel, int64_t rows, const PlanOptions& options) {
+  bool asItIs = rows < kManyRows && options.fixed == nullptr;
+  return asItIs ? kernel : dnnl::memory::desc(kernel.get_dims(), DataType::f32, Tag::any);
 }
 
 }  // namespace
@@ -77,12 +79,13 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
   Ending ending = planEnding(site, PlanBuilder::matrix(1, units), builder);
   attributes.set_post_ops(ending.operations);
   std::vector<Operation> forward, forKernel, forInput;
-  dnnl::matmul::primitive_desc forwardDesc(builder.engine(), inputRows.get_desc(), wanted(kernelDesc, rows), biasDesc,
-                                           outputRows.get_desc(), attributes);
+  dnnl::matmul::primitive_desc forwardDesc(builder.engine(), inputRows.get_desc(),
+                                           wanted(kernelDesc, rows, builder.options()), biasDesc, outputRows.get_desc(),
+                                           attributes);
   Arguments arguments = {
       {DNNL_ARG_SRC, inputRows},
-      {DNNL_ARG_WEIGHTS,
-       builder.as(forwardDesc.weights_desc(), builder.parameter(node, 0, kernelDesc), Phase::kForward, forward)},
+      {DNNL_ARG_WEIGHTS, builder.parameterAs(forwardDesc.weights_desc(), builder.parameter(node, 0, kernelDesc),
+                                             Phase::kForward, forward)},
       {DNNL_ARG_DST, outputRows}};
   if (useBias) arguments.emplace_back(DNNL_ARG_BIAS, builder.parameter(node, 1, biasDesc));
   arguments.insert(arguments.end(), ending.arguments.begin(), ending.arguments.end());
@@ -106,8 +109,8 @@ Edge planLayer(const network::Dense& layer, const Site& site, PlanBuilder& build
     dnnl::memory inputGradientRows = asRows(input.gradient, inputs);
     dnnl::memory::desc transposedKernel({units, inputs}, DataType::f32, Tag::ba);
     dnnl::matmul::primitive_desc inputGradient(builder.engine(), gradientRows.get_desc(),
-                                               wanted(transposedKernel, rows), inputGradientRows.get_desc(),
-                                               builder.attributes());
+                                               wanted(transposedKernel, rows, builder.options()),
+                                               inputGradientRows.get_desc(), builder.attributes());
     dnnl::memory kernel = builder.as(inputGradient.weights_desc(), builder.parameter(node, 0, transposedKernel),
                                      Phase::kBackward, forInput);
     forInput.push_back(builder.operation(

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "nn/dnnl/FixedLayouts.h"
 #include "nn/kernels/Arrays.h"
 
 namespace bloomery::nn {
@@ -231,6 +232,12 @@ dnnl::memory PlanBuilder::as(const dnnl::memory::desc& desc, const dnnl::memory&
   dnnl::memory result = buffers_.add(desc);
   operations.push_back(reorder(phase, memory, result));
   return result;
+}
+
+dnnl::memory PlanBuilder::parameterAs(const dnnl::memory::desc& desc, const dnnl::memory& parameter, Phase phase,
+                                      std::vector<Operation>& operations) {
+  if (options_.fixed == nullptr) return as(desc, parameter, phase, operations);
+  return static_cast<FixedLayouts*>(options_.fixed)->as(desc, parameter);
 }
 
 void PlanBuilder::use(Phase phase, const dnnl::memory& memory) {

@@ -89,6 +89,9 @@ class PlanBuilder {
   // The same data in the wanted layout; adds the reorder that brings it there, when one is needed.
   dnnl::memory as(const dnnl::memory::desc& desc, const dnnl::memory& memory, Phase phase,
                   std::vector<Operation>& operations);
+  // The same for a parameter, which needs no reorder in a pass when its values are fixed.
+  dnnl::memory parameterAs(const dnnl::memory::desc& desc, const dnnl::memory& parameter, Phase phase,
+                           std::vector<Operation>& operations);
   void use(Phase phase, const dnnl::memory& memory);
   // From now on until the next forward pass begins.
   void keep(const dnnl::memory& memory);

@@ -48,7 +48,7 @@ RowProduct::RowProduct(Phase phase, int64_t maxRows, int64_t granule, const dnnl
   };
   dnnl::memory::desc liked = product(maxRows, dnnl::memory::desc({in, out}, DataType::f32, Tag::any)).weights_desc();
   dnnl::memory weights(given, builder.engine(), kernel.get_data_handle());
-  weights = builder.as(liked, weights, phase, reorder_);
+  weights = builder.parameterAs(liked, weights, phase, reorder_);
   for (int64_t rows : gradesOf(maxRows, granule)) {
     dnnl::matmul::primitive_desc desc = product(rows, liked);
     dnnl::memory from(desc.src_desc(), builder.engine(), DNNL_MEMORY_NONE);

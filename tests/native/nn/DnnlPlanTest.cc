@@ -1,6 +1,7 @@
 // The oneDNN plan against the plain loops, over a table of shapes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "nn/LayerCases.h"
@@ -110,17 +111,39 @@ TEST_P(DnnlPlanTest, agreesWithReference) {
   expectNear(network, actual, expected, 2e-5);
 }
 
+std::vector<float> inferredBy(MakePlan make, const TestNetwork& network, const PlanOptions& options) {
+  auto plan = make(network.graph, network.parameters, nullptr, options);
+  plan->forward(network.batch(), Mode::kInference);
+  const float* logits = plan->logits().data;
+  return {logits, logits + network.batch().numRows * network.graph.outputShape().numElements()};
+}
+
 TEST_P(DnnlPlanTest, inferencePlanAgreesWithReference) {
   TestNetwork network(GetParam().layers, GetParam().numRows);
   PlanOptions options{GetParam().batchSize, false, 0};
-  StepResult actual, expected;
-  for (auto [make, result] : {std::pair(&makeDnnlPlan, &actual), std::pair(&makeReferencePlan, &expected)}) {
-    auto plan = make(network.graph, network.parameters, nullptr, options);
-    plan->forward(network.batch(), Mode::kInference);
-    const float* logits = plan->logits().data;
-    result->logits.assign(logits, logits + network.batch().numRows * network.graph.outputShape().numElements());
-  }
-  for (size_t i = 0; i < actual.logits.size(); ++i) EXPECT_NEAR(actual.logits[i], expected.logits[i], 2e-5) << i;
+  std::vector<float> expected = inferredBy(makeReferencePlan, network, options);
+  auto expectSame = [&](const std::vector<float>& actual) {
+    for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 2e-5) << i;
+  };
+  expectSame(inferredBy(makeDnnlPlan, network, options));
+  auto fixed = makeDnnlFixedParameters();
+  options.fixed = fixed.get();
+  expectSame(inferredBy(makeDnnlPlan, network, options));
+  options.batchSize += 20;  // another plan, which may like other layouts
+  expectSame(inferredBy(makeDnnlPlan, network, options));
+}
+
+// Seen by a kernel that is gone when the second plan is made.
+TEST(FixedParameters, areBroughtIntoALayoutOnceForAllPlans) {
+  TestNetwork network("[{'kind': 'Input', 'shape': [64]}, {'kind': 'Dense', 'units': 300}]", 30);
+  auto fixed = makeDnnlFixedParameters();
+  PlanOptions options{.batchSize = 30, .training = false, .fixed = fixed.get()};
+  std::vector<float> first = inferredBy(makeDnnlPlan, network, options);
+  const Slice& kernel = network.layout.slices()[0];
+  std::ranges::fill(network.parameters.all().subspan(kernel.offset, kernel.size), 0.0f);
+  EXPECT_EQ(inferredBy(makeDnnlPlan, network, options), first);
+  options.fixed = nullptr;
+  EXPECT_NE(inferredBy(makeDnnlPlan, network, options), first);
 }
 
 INSTANTIATE_TEST_SUITE_P(shapes, DnnlPlanTest, testing::ValuesIn(kCases),

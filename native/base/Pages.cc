@@ -51,6 +51,10 @@ void bringPages(void* memory, size_t bytes) noexcept {
   ::madvise(static_cast<std::byte*>(memory) - before, before + bytes, kPopulateWrite);
 }
 
+bool lendPages(void* memory, size_t bytes) noexcept {
+  return isMapped(bytes) && ::madvise(memory, roundedUp(bytes, pageBytes()), MADV_FREE) == 0;
+}
+
 void returnPages(void* memory, size_t bytes) noexcept {
   if (memory == nullptr) return;
   if (!isMapped(bytes)) return std::free(memory);

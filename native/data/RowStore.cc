@@ -174,7 +174,10 @@ void RowStore::addChunk() {
     throw ResourceError(
         message("Out of memory for rows: ", memoryBytes(), " bytes held, ", chunkBytes_, " more wanted"));
   }
-  if (!chunks_.empty()) bringPages(memory.get(), rowId_.offset);  // few rows take little
+  if (memory.get_deleter().isFresh && !chunks_.empty()) {  // few rows take little
+    bringPages(memory.get(), rowId_.offset);
+    memory.get_deleter().isFresh = false;
+  }
   std::lock_guard lock(chunksMutex_);
   newest_ = memory.get();
   newestFirst_ = static_cast<int64_t>(chunks_.size()) * rowsPerBlock_;

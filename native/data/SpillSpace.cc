@@ -10,6 +10,7 @@
 
 #include "base/Error.h"
 #include "base/Pages.h"
+#include "base/RestingPages.h"
 #include "data/Order.h"
 #include "data/RowStore.h"
 
@@ -43,10 +44,18 @@ bool writeAll(int descriptor, std::span<const std::byte> bytes, int64_t offset) 
 
 }  // namespace
 
-void FreeChunk::operator()(std::byte* memory) const { returnPages(memory, bytes); }
+void FreeChunk::operator()(std::byte* memory) const {
+  if (rests) return restPages(memory, bytes, kAlignment);
+  returnPages(memory, bytes);
+}
 
 ChunkMemory allocateChunk(size_t bytes) {
   return ChunkMemory(static_cast<std::byte*>(takePages(bytes, kAlignment)), FreeChunk{bytes});
+}
+
+ChunkMemory allocateRestingChunk(size_t bytes) {
+  RestedPages pages = takeRestedPages(bytes, kAlignment);
+  return ChunkMemory(static_cast<std::byte*>(pages.memory), FreeChunk{bytes, true, pages.isFresh});
 }
 
 SpillSpace::SpillSpace(SpillOptions options) : options_(std::move(options)) {
@@ -69,7 +78,7 @@ ChunkMemory SpillSpace::take(size_t chunkBytes) {
     if (ChunkMemory memory = spillOne()) return memory;
     // Every store fills one chunk at a time, whatever the memory.
   }
-  ChunkMemory memory = allocateChunk(chunkBytes);
+  ChunkMemory memory = allocateRestingChunk(chunkBytes);
   if (memory == nullptr) {
     throw ResourceError(message("Out of memory for rows: ", bytesHeld_, " bytes held, ", chunkBytes,
                                 " more wanted; lower dataMemory, now ", options_.memory));

@@ -21,10 +21,14 @@ class RowStore;
 // Memory of one chunk.
 struct FreeChunk {
   size_t bytes = 0;
+  bool rests = false;   // for the next training, instead of going back to the system at once
+  bool isFresh = true;  // its pages are still to come
   void operator()(std::byte* memory) const;
 };
 using ChunkMemory = std::unique_ptr<std::byte[], FreeChunk>;
-ChunkMemory allocateChunk(size_t bytes);  // nullptr when memory is out
+// nullptr when memory is out.
+ChunkMemory allocateChunk(size_t bytes);
+ChunkMemory allocateRestingChunk(size_t bytes);
 
 struct SpillOptions {
   int64_t memory = 0;                // bytes

@@ -8,6 +8,7 @@
 
 #include "base/JsonValue.h"
 #include "base/NamedThread.h"
+#include "base/RestingPages.h"
 #include "comm/Credentials.h"
 #include "data/arrow/ArrowIngest.h"
 #include "data/arrow/ParquetScan.h"
@@ -306,6 +307,14 @@ JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_liveResources(JNIEnv* env,
                  {"threads", bloomery::countNamedThreads()}};
     return toJava(env, live.dump());
   });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_restingBytes(JNIEnv* env, jclass) {
+  return guard(env, [&] { return static_cast<jlong>(bloomery::numRestingBytes()); });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_returnRestedMemory(JNIEnv* env, jclass, jlong ageMillis) {
+  guard(env, [&] { bloomery::returnRestedPages(std::chrono::milliseconds(ageMillis)); });
 }
 
 }  // extern "C"

@@ -152,4 +152,10 @@ public final class Native {
 
   /** Handles, Arrow bytes and threads that are alive in the engine, as JSON. */
   public static native String liveResources();
+
+  /** Memory of rows that closed trainers left for the next one. */
+  public static native long restingBytes();
+
+  /** Gives back to the system what of that has rested for so long. */
+  public static native void returnRestedMemory(long ageMillis);
 }

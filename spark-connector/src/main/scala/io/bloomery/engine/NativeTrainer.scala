@@ -75,7 +75,10 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
   }
 
   override def close(): Unit = synchronized {
-    if (closed.compareAndSet(false, true)) Native.closeTrainer(handle)
+    if (closed.compareAndSet(false, true)) {
+      Native.closeTrainer(handle)
+      RestingMemory.returnLater()
+    }
   }
 }
 

@@ -27,15 +27,25 @@ BinaryRows::BinaryRows(const arrow::Array& array, const ColumnPart& part) : part
   }
 }
 
+int64_t BinaryRows::beginOf(int64_t row) const {
+  if (offsets_ != nullptr) return offsets_[row];
+  return largeOffsets_ != nullptr ? largeOffsets_[row] : row * fixedLength_;
+}
+
+bool BinaryRows::areWhole(int64_t row, int64_t count) const {
+  auto wanted = static_cast<int64_t>(part_.format.bytes());
+  bool all = true;
+  for (int64_t i = row; i < row + count; ++i) all &= beginOf(i + 1) - beginOf(i) == wanted;
+  return all;
+}
+
+bool BinaryRows::copyWhole(int64_t row, int64_t count, std::byte* to) const {
+  std::memcpy(to, bytes_ + beginOf(row), static_cast<size_t>(count) * part_.format.bytes());
+  return true;
+}
+
 void BinaryRows::copy(int64_t row, std::byte* to, const RowPlace& place) const {
-  int64_t begin = row * fixedLength_, length = fixedLength_;
-  if (offsets_ != nullptr) {
-    begin = offsets_[row];
-    length = int64_t{offsets_[row + 1]} - begin;
-  } else if (largeOffsets_ != nullptr) {
-    begin = largeOffsets_[row];
-    length = largeOffsets_[row + 1] - begin;
-  }
+  int64_t begin = beginOf(row), length = beginOf(row + 1) - begin;
   size_t wanted = part_.format.bytes();
   if (length != static_cast<int64_t>(wanted)) {
     throw UserError(message("Wrong length of binary value: ", length, " bytes, wanted ", wanted, " for shape ",

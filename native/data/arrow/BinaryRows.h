@@ -13,8 +13,12 @@ class BinaryRows final : public ColumnRows {
  public:
   BinaryRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;
+  bool areWhole(int64_t row, int64_t count) const override;
+  bool copyWhole(int64_t row, int64_t count, std::byte* to) const override;
 
  private:
+  int64_t beginOf(int64_t row) const;
+
   const ColumnPart& part_;
   // Where a row begins: at one of these offsets, or at a multiple of the fixed length.
   const int32_t* offsets_ = nullptr;

@@ -56,10 +56,11 @@ class ColumnRows {
   virtual ~ColumnRows() = default;
   // Writes the values of a row that is not null; UserError, naming the place, when they cannot be those of the part.
   virtual void copy(int64_t row, std::byte* to, const RowPlace& place) const = 0;
-  // Whether every row is one number, or null: such rows are quicker to write many at once, one behind the other.
-  // `first` is the place of the first of them, none of which is null.
-  virtual bool areNumbers() const { return false; }
-  virtual void copyNumbers(int64_t /*row*/, int64_t /*count*/, std::byte* /*to*/, const RowPlace& /*first*/) const {}
+  // Whether these rows, none of which is null, lie one behind the other and each has all values of the part: such rows
+  // are quicker to write many at once.
+  virtual bool areWhole(int64_t /*row*/, int64_t /*count*/) const { return false; }
+  // Writes such rows one behind the other; false when a value does not fit, which `copy` of its row tells.
+  virtual bool copyWhole(int64_t /*row*/, int64_t /*count*/, std::byte* /*to*/) const { return false; }
 };
 
 }  // namespace bloomery::data

@@ -113,39 +113,47 @@ void FeatureColumn::copy(int64_t row, std::byte* to, const RowPlace& place) cons
 }
 
 void FeatureColumn::copy(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const {
-  if (reader_->areNumbers() && encoded_ == nullptr && array_.null_count() == 0) {
-    return copyNumbers(row, count, to, stride, first);
-  }
+  // Where something is wrong, one row after the other tells what.
+  if (areWhole(row, count) && copyWhole(row, count, to, stride)) return;
   for (int64_t i = 0; i < count; ++i) copy(row + i, to + static_cast<size_t>(i) * stride, first.behind(i));
 }
 
-// Looked at where they lie together, and put into their rows then.
-void FeatureColumn::copyNumbers(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const {
-  constexpr int64_t kAtOnce = 512;
-  alignas(64) std::byte numbers[kAtOnce * sizeof(double)];
-  size_t bytes = part_.valueBytes();
-  for (int64_t done = 0; done < count; done += kAtOnce) {
-    int64_t some = std::min(count - done, kAtOnce);
-    RowPlace place = first.behind(done);
-    reader_->copyNumbers(row + done, some, numbers, place);
-    if (part_.rule.nans == NanRule::kError) {
-      int64_t bad = findNotFinite(part_.format.type, numbers, 0, some);
-      if (bad >= 0) throwNotFinite(numbers + static_cast<size_t>(bad) * bytes, 0, place.behind(bad));
-    }
-    if (hasIndices()) {
-      for (int64_t i = 0; i < some; ++i) checkIndex(numbers + static_cast<size_t>(i) * bytes, 0, place.behind(i));
-    }
+bool FeatureColumn::areWhole(int64_t row, int64_t count) const {
+  return encoded_ == nullptr && array_.null_count() == 0 && reader_->areWhole(row, count);
+}
+
+// Rows are looked at where they lie together and are still in the processor's cache.
+bool FeatureColumn::copyWhole(int64_t row, int64_t count, std::byte* to, size_t stride) const {
+  constexpr size_t kCached = 32 << 10;
+  alignas(64) std::byte apart[4 << 10];
+  size_t bytes = part_.format.bytes();
+  bool together = stride == bytes;
+  if (together && !areLookedAt()) return reader_->copyWhole(row, count, to);
+  if (!together && bytes > sizeof(apart)) return false;
+  auto most = static_cast<int64_t>(std::max<size_t>((together ? kCached : sizeof(apart)) / bytes, 1));
+  for (int64_t done = 0; done < count; done += most) {
+    int64_t some = std::min(count - done, most);
     std::byte* begin = to + static_cast<size_t>(done) * stride;
-    if (stride == bytes) {
-      std::memcpy(begin, numbers, static_cast<size_t>(some) * bytes);
-      continue;
-    }
-    withDType(part_.format.type, [&](auto zero) {
-      for (size_t i = 0; i < static_cast<size_t>(some); ++i) {
-        std::memcpy(begin + i * stride, numbers + i * sizeof(zero), sizeof(zero));
-      }
-    });
+    std::byte* rows = together ? begin : apart;
+    if (!reader_->copyWhole(row + done, some, rows) || !areGood(rows, some * part_.format.count)) return false;
+    if (together) continue;
+    for (size_t i = 0; i < static_cast<size_t>(some); ++i) std::memcpy(begin + i * stride, rows + i * bytes, bytes);
   }
+  return true;
+}
+
+bool FeatureColumn::areLookedAt() const {
+  bool mayBeNan = part_.format.type == DType::kFloat32 || part_.format.type == DType::kFloat64;
+  return hasIndices() || (mayBeNan && part_.rule.nans == NanRule::kError);
+}
+
+bool FeatureColumn::areGood(const std::byte* values, int64_t count) const {
+  if (part_.rule.nans == NanRule::kError && findNotFinite(part_.format.type, values, 0, count) >= 0) return false;
+  if (!hasIndices()) return true;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!isIndex(numberAt(values + static_cast<size_t>(i) * part_.valueBytes(), part_.format.type))) return false;
+  }
+  return true;
 }
 
 void FeatureColumn::checkFinite(const std::byte* values, const RowPlace& place) const {
@@ -164,9 +172,13 @@ void FeatureColumn::throwNotFinite(const std::byte* value, int64_t element, cons
                           "; drop such rows, or set the column's nans to \"pass\""));
 }
 
+bool FeatureColumn::isIndex(double value) const {
+  return value >= 0 && value < static_cast<double>(part_.format.indexLimit) && std::trunc(value) == value;
+}
+
 void FeatureColumn::checkIndex(const std::byte* value, int64_t element, const RowPlace& place) const {
   double index = numberAt(value, part_.format.type);
-  if (index >= 0 && index < static_cast<double>(part_.format.indexLimit) && std::trunc(index) == index) return;
+  if (isIndex(index)) return;
   throw UserError(message("Index out of range: ", shown(index), ", wanted a whole number below ",
                           part_.format.indexLimit, ", element ", element, ", ", place));
 }

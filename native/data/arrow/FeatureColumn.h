@@ -31,9 +31,13 @@ class FeatureColumn {
   void copy(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const;
 
  private:
-  void copyNumbers(int64_t row, int64_t count, std::byte* to, size_t stride, const RowPlace& first) const;
+  bool areWhole(int64_t row, int64_t count) const;
+  bool copyWhole(int64_t row, int64_t count, std::byte* to, size_t stride) const;
+  bool areLookedAt() const;
+  bool areGood(const std::byte* values, int64_t count) const;
   [[noreturn]] void throwNotFinite(const std::byte* value, int64_t element, const RowPlace& place) const;
   void checkFinite(const std::byte* values, const RowPlace& place) const;
+  bool isIndex(double value) const;
   void checkIndex(const std::byte* value, int64_t element, const RowPlace& place) const;
   bool hasIndices() const { return part_.format.indexLimit > 0 && part_.rule.learnt == nullptr; }
 

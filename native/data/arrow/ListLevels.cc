@@ -54,6 +54,14 @@ ListLevels::Range ListLevels::rangeOf(int64_t row, const Shape& shape, const Row
   return {begin, end - begin};
 }
 
+bool ListLevels::areOf(int64_t length, int64_t row, int64_t count) const {
+  if (levels_.empty()) return length == 1;
+  if (levels_.size() > 1) return false;
+  bool all = true;
+  for (int64_t i = row; i < row + count; ++i) all &= beginOf(i + 1) - beginOf(i) == length;
+  return all;
+}
+
 void ListLevels::checkLists(size_t level, int64_t begin, int64_t end, const Shape& shape, const RowPlace& place) const {
   const Level& lists = levels_[level];
   if (begin == end) return;

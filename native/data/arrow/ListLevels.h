@@ -34,6 +34,10 @@ class ListLevels {
   // Of the row's values. UserError, naming the place, when lists inside are null or differ in length: from each other,
   // and from the shape's extents where there are as many lists as extents.
   Range rangeOf(int64_t row, const Shape& shape, const RowPlace& place) const;
+  // Whether each of these rows, none of which is null, has so many values and there are no lists inside its list.
+  bool areOf(int64_t length, int64_t row, int64_t count) const;
+  // The first value of a row without lists inside its list.
+  int64_t beginOf(int64_t row) const { return levels_.empty() ? row : levels_[0].beginOf(row); }
 
  private:
   struct Level {

@@ -16,7 +16,7 @@ void NumberRows::copy(int64_t row, std::byte* to, const RowPlace& place) const {
   ColumnPart::Window window = part_.windowOf(range.length, place);
   if (window.count < part_.format.count) std::memset(to, 0, part_.format.bytes());
   int64_t first = range.begin + window.from;
-  const auto* from = static_cast<const std::byte*>(numbers_.values()) + static_cast<size_t>(first) * numberBytes_;
+  const std::byte* from = at(first);
   std::byte* begin = to + static_cast<size_t>(window.to) * part_.valueBytes();
   if (!numbers_.hasNulls()) {
     int64_t bad = convert_(from, window.count, begin);
@@ -33,10 +33,16 @@ void NumberRows::copy(int64_t row, std::byte* to, const RowPlace& place) const {
   }
 }
 
-void NumberRows::copyNumbers(int64_t row, int64_t count, std::byte* to, const RowPlace& first) const {
-  const auto* from = static_cast<const std::byte*>(numbers_.values()) + static_cast<size_t>(row) * numberBytes_;
-  int64_t bad = convert_(from, count, to);
-  if (bad >= 0) part_.failToFit(numbers_.value(row + bad), 0, first.behind(bad));
+bool NumberRows::areWhole(int64_t row, int64_t count) const {
+  return !numbers_.hasNulls() && lists_.areOf(part_.format.count, row, count);
+}
+
+bool NumberRows::copyWhole(int64_t row, int64_t count, std::byte* to) const {
+  return convert_(at(lists_.beginOf(row)), count * part_.format.count, to) < 0;
+}
+
+const std::byte* NumberRows::at(int64_t value) const {
+  return static_cast<const std::byte*>(numbers_.values()) + static_cast<size_t>(value) * numberBytes_;
 }
 
 }  // namespace bloomery::data

@@ -12,10 +12,12 @@ class NumberRows final : public ColumnRows {
  public:
   NumberRows(const arrow::Array& array, const ColumnPart& part);
   void copy(int64_t row, std::byte* to, const RowPlace& place) const override;
-  bool areNumbers() const override { return lists_.depth() == 0 && part_.format.count == 1; }
-  void copyNumbers(int64_t row, int64_t count, std::byte* to, const RowPlace& first) const override;
+  bool areWhole(int64_t row, int64_t count) const override;
+  bool copyWhole(int64_t row, int64_t count, std::byte* to) const override;
 
  private:
+  const std::byte* at(int64_t value) const;
+
   const ColumnPart& part_;
   ListLevels lists_;
   NumberColumn numbers_;

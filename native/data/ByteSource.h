@@ -17,6 +17,8 @@ class ByteSource {
 
   virtual const std::string& name() const = 0;  // for messages
   virtual int64_t size() const = 0;
+  // Whether small reads are as good as large ones, as of a file of this machine; else each may be a message to another.
+  virtual bool isLocal() const { return false; }
   // Fills all of `into`; the range lies within the size. Throws, naming the source, when that cannot be done.
   virtual void read(int64_t position, std::span<std::byte> into) = 0;
   // For a thread that reads again and again: while it holds this, each read from sources of this kind costs less.

@@ -14,6 +14,7 @@ class LocalFile : public ByteSource {
 
   const std::string& name() const override { return path_; }
   int64_t size() const override { return size_; }
+  bool isLocal() const override { return true; }
   void read(int64_t position, std::span<std::byte> into) override;
 
  private:

@@ -16,6 +16,7 @@ struct SourceClass {
   jclass type = nullptr;
   jmethodID read = nullptr;
   jmethodID cancel = nullptr;
+  jmethodID isLocal = nullptr;
 };
 SourceClass sourceClass;
 
@@ -32,7 +33,9 @@ bool loadSourceClass(JNIEnv* env) {
   sourceClass.read = env->GetMethodID(sourceClass.type, "read", "(JLjava/nio/ByteBuffer;)V");
   if (sourceClass.read == nullptr) return false;
   sourceClass.cancel = env->GetMethodID(sourceClass.type, "cancel", "()V");
-  return sourceClass.cancel != nullptr;
+  if (sourceClass.cancel == nullptr) return false;
+  sourceClass.isLocal = env->GetMethodID(sourceClass.type, "isLocal", "()Z");
+  return sourceClass.isLocal != nullptr;
 }
 
 void unloadSourceClass(JNIEnv* env) {
@@ -43,6 +46,8 @@ void unloadSourceClass(JNIEnv* env) {
 JavaSource::JavaSource(JNIEnv* env, jobject source, std::string name, int64_t size)
     : source_(env->NewGlobalRef(source)), name_(std::move(name)), size_(size) {
   check(source_ != nullptr && size_ >= 0, "No source of bytes: ", name_);
+  isLocal_ = env->CallBooleanMethod(source_, sourceClass.isLocal) == JNI_TRUE;
+  if (env->ExceptionCheck()) throw JavaException(env);
 }
 
 JavaSource::~JavaSource() {

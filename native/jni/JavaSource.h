@@ -24,6 +24,7 @@ class JavaSource : public data::ByteSource {
 
   const std::string& name() const override { return name_; }
   int64_t size() const override { return size_; }
+  bool isLocal() const override { return isLocal_; }
   void read(int64_t position, std::span<std::byte> into) override;
   std::shared_ptr<void> prepareThread() override;
   void cancel() override;
@@ -32,6 +33,7 @@ class JavaSource : public data::ByteSource {
   jobject source_;  // a global reference
   std::string name_;
   int64_t size_;
+  bool isLocal_ = false;
 };
 
 }  // namespace bloomery::jni

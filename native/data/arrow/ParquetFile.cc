@@ -30,10 +30,11 @@ constexpr int64_t kFirstRows = 4096, kFewRows = 256;
 constexpr arrow::io::CacheOptions kCoalescing{/*hole_size_limit=*/64 << 10, /*range_size_limit=*/16 << 20,
                                               /*lazy=*/true};
 
-// Of a file of this machine, where a read costs little.
-constexpr int64_t kLocalReadBytes = 4 << 20;
 // A piece of a column chunk is never smaller, however many columns there are: each costs a read.
 constexpr int64_t kMinPieceBytes = 64 << 10;
+// Of a file of this machine, where a read costs little: what was read is still in the processor's cache when it is
+// decoded.
+constexpr int64_t kLocalReadBytes = 4 << 20, kLocalPieceBytes = 256 << 10;
 
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -175,8 +176,12 @@ std::vector<int> ParquetFile::leavesOf(const std::string& column) const {
   return leaves;
 }
 
-// 0 where all chunks together may be held; else short ones whole, and as much of each of the others as is left.
+// 0 where all chunks together may be held and are read at once; else short ones whole, and as much of each of the
+// others as is left.
 int64_t ParquetFile::pieceBytes(const std::vector<int>& leaves, int rowGroup) const {
+  if (source_->isLocal()) {
+    return std::clamp(readBytes_ / static_cast<int64_t>(leaves.size()), kMinPieceBytes, kLocalPieceBytes);
+  }
   auto group = metadata_->RowGroup(rowGroup);
   std::vector<int64_t> chunks;
   for (int leaf : leaves) chunks.push_back(std::max<int64_t>(group->ColumnChunk(leaf)->total_compressed_size(), 0));

@@ -25,9 +25,9 @@ class ParquetFile {
   // A file of this machine.
   static ParquetFile open(const std::string& path);
   // What the source throws comes out as it is. readBytes: so much of a row group is held as it lies in the file. Where
-  // that is all of the wanted columns, neighbouring ones are read at once, since a read may go to another machine; else
-  // each comes piece by piece. encodedTexts: columns whose texts, in arrays or not, come as they lie in the file: as
-  // places in a dictionary.
+  // that is all of the wanted columns, neighbouring ones are read at once, since a read may go to another machine;
+  // else, and where it does not, each comes piece by piece. encodedTexts: columns whose texts, in arrays or not, come
+  // as they lie in the file: as places in a dictionary.
   ParquetFile(std::shared_ptr<ByteSource> source, int64_t readBytes, std::vector<std::string> encodedTexts = {});
 
   const std::string& name() const { return name_; }

@@ -18,6 +18,7 @@ class SourceFile : public arrow::io::RandomAccessFile {
  public:
   explicit SourceFile(std::shared_ptr<ByteSource> source);
 
+  bool isLocal() const { return source_->isLocal(); }
   // Throws what the source threw first, if it did.
   void rethrowFailure() const;
 

@@ -1,6 +1,7 @@
 // A file that is a text, which counts how often it is read and can fail or wait where a test wants it to.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -22,8 +23,10 @@ class MemorySource : public ByteSource {
 
   const std::string& name() const override { return name_; }
   int64_t size() const override { return static_cast<int64_t>(bytes_.size()); }
+  bool isLocal() const override { return local; }
   void read(int64_t position, std::span<std::byte> into) override {
     ++reads;
+    mostBytes = std::max(mostBytes.load(), into.size());
     if (onRead) onRead(position);
     if (blocks) {
       std::unique_lock lock(mutex_);
@@ -48,6 +51,8 @@ class MemorySource : public ByteSource {
   std::function<void(int64_t)> onRead;  // may throw
   std::atomic<bool> blocks{false}, blocked{false};
   std::atomic<int> reads{0};
+  std::atomic<size_t> mostBytes{0};  // read at once, by one thread
+  bool local = false;
   std::shared_ptr<std::atomic<int>> prepared = std::make_shared<std::atomic<int>>(0);  // threads that are so now
 
  private:

@@ -444,6 +444,26 @@ TEST(ParquetScan, memoryDoesNotGrowWithTheRowGroup) {
   EXPECT_LE(pieces.reads, 25) << "pieces are large";
 }
 
+// What was read is still in the processor's cache when it is decoded.
+TEST(ParquetScan, filesOfThisMachineAreReadPieceByPiece) {
+  auto rows = images(20'000, 784);
+  std::string file = fileOf(rows, {.rowsPerGroup = 20'000});
+  std::vector<std::shared_ptr<arrow::Table>> read;
+  for (bool local : {false, true}) {
+    auto source = std::make_shared<MemorySource>("file", file);
+    source->local = local;
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+    Scan scan(1, rows->schema(), nullptr, 512 * kMebibyte);
+    scan.scan->add(source, 0, {0}, nullptr);
+    scan.scan->finish();
+    while (auto batch = scan.next()) batches.push_back(std::move(batch));
+    read.push_back(arrow::Table::FromRecordBatches(rows->schema(), batches).ValueOrDie());
+    // A page is a little more than a mebibyte.
+    EXPECT_EQ(source->mostBytes < 2 * kMebibyte, local) << source->mostBytes;
+  }
+  EXPECT_TRUE(read[0]->Equals(*read[1]));
+}
+
 TEST(ParquetScan, rowsAreTheSameHoweverTheyAreRead) {
   std::string x = "[", words = "[", texts = "[", nested = "[";
   constexpr int kRows = 20'000;

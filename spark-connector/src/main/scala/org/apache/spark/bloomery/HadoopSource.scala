@@ -51,6 +51,8 @@ private[bloomery] final class HadoopSource private (path: String, bytes: Positio
     }
   }
 
+  override def isLocal: Boolean = bytes.areLocal
+
   override def cancel(): Unit = {
     cancelled = true
     readers.forEach(_.interrupt())
@@ -93,6 +95,9 @@ private[bloomery] object HadoopSource {
 private[bloomery] trait PositionedBytes extends AutoCloseable {
   @throws[IOException]
   def read(position: Long, into: ByteBuffer): Unit
+
+  /** Whether small reads are as good as large ones. */
+  def areLocal: Boolean = false
 }
 
 private[bloomery] final class LocalBytes(channel: FileChannel) extends PositionedBytes {
@@ -104,6 +109,7 @@ private[bloomery] final class LocalBytes(channel: FileChannel) extends Positione
       read(position + count, into)
     }
 
+  override def areLocal: Boolean = true
   override def close(): Unit = channel.close()
 }
 

@@ -149,6 +149,19 @@ JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openScan(JNIEnv* env, jclass
   });
 }
 
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openPredictScan(JNIEnv* env, jclass, jlong fileColumns) {
+  return guard(env, [&] { return scans.add(bloomery::train::openScan(pointer(fileColumns))); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_nextOfScan(JNIEnv* env, jclass, jlong scan, jlong waitMillis) {
+  return guard(env,
+               [&] { return reinterpret_cast<jlong>(scans.get(scan)->next(std::chrono::milliseconds(waitMillis))); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_scannedRows(JNIEnv* env, jclass, jlong scan) {
+  return guard(env, [&] { return jlong{scans.get(scan)->numRows()}; });
+}
+
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_scanFile(JNIEnv* env, jclass, jlong scan, jobject source,
                                                             jstring name, jlong size, jint index, jintArray rowGroups,
                                                             jlong constants) {

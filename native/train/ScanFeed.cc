@@ -9,7 +9,7 @@ namespace bloomery::train {
 namespace {
 
 constexpr int64_t kPartForReading = 8;
-constexpr int64_t kMinReadBytes = 8 << 20, kMaxReadBytes = 128 << 20;
+constexpr int64_t kMinReadBytes = 8 << 20, kMaxReadBytes = 128 << 20, kPredictReadBytes = 16 << 20;
 
 }  // namespace
 
@@ -20,6 +20,10 @@ std::shared_ptr<data::ParquetScan> openScan(const Trainer& trainer, void* fileCo
     readBytes = std::clamp(*memory / kPartForReading / numThreads, kMinReadBytes, kMaxReadBytes);
   }
   return std::make_shared<data::ParquetScan>(fileColumns, constantColumns, numThreads, readBytes);
+}
+
+std::shared_ptr<data::ParquetScan> openScan(void* fileColumns) {
+  return std::make_shared<data::ParquetScan>(fileColumns, nullptr, 1, kPredictReadBytes);
 }
 
 int64_t feed(Trainer& trainer, data::ParquetScan& scan, std::chrono::milliseconds wait) {

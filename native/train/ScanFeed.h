@@ -16,6 +16,9 @@ namespace bloomery::train {
 std::shared_ptr<data::ParquetScan> openScan(const Trainer& trainer, void* fileColumns, void* constantColumns,
                                             int numThreads);
 
+// A scan for rows that are predicted, by one thread that reads in 16 MiB.
+std::shared_ptr<data::ParquetScan> openScan(void* fileColumns);
+
 // The number of rows that the trainer got: of one batch, 0 when none came in this time or the scan has ended.
 int64_t feed(Trainer& trainer, data::ParquetScan& scan, std::chrono::milliseconds wait);
 

@@ -56,6 +56,18 @@ public final class Native {
    */
   public static native long openScan(long trainer, long fileColumns, long constantColumns, int threads);
 
+  /** Opens a scan of Parquet files for rows to predict; consumes the C ArrowSchema of the files' columns. */
+  public static native long openPredictScan(long fileColumns);
+
+  /**
+   * The address of a C ArrowArray with a scan's next rows, valid till the next call; 0 when none came in
+   * this time.
+   */
+  public static native long nextOfScan(long scan, long waitMillis);
+
+  /** How many rows that gave last. */
+  public static native long scannedRows(long scan);
+
   /**
    * Adds row groups of a file to a scan; its index is that of its rows' ids. Constants are a C
    * ArrowArray of one row, copied and released before this returns, or 0.

@@ -1,6 +1,6 @@
 package io.bloomery.engine
 
-import io.bloomery.jni.{ByteSource, Native}
+import io.bloomery.jni.{ByteSource, Native, NativeLoader}
 
 /** The engine's ParquetScan, which the task thread owns and uses; closing stops its threads. */
 final class NativeScan private (handle: Long) extends AutoCloseable {
@@ -22,6 +22,12 @@ final class NativeScan private (handle: Long) extends AutoCloseable {
   def ingest(trainer: NativeTrainer, waitMillis: Long): Long =
     trainer.ingestScan(handle, waitMillis)
 
+  /** The next batch as the address of a C ArrowArray, valid till the next call; 0 when none came in this time. */
+  def next(waitMillis: Long): Long = Native.nextOfScan(handle, waitMillis)
+
+  /** The rows of the batch that `next` gave. */
+  def rows: Long = Native.scannedRows(handle)
+
   /** How many files, of those added and in their order, are read no more. */
   def filesDone: Long = Native.scannedFiles(handle)
 
@@ -30,7 +36,16 @@ final class NativeScan private (handle: Long) extends AutoCloseable {
 
 object NativeScan {
 
+  /** The address that stands for no struct. */
+  val Nowhere = 0L
+
   /** For the rows of this trainer; takes the addresses of two C ArrowSchemas. */
   def open(trainer: NativeTrainer, fileColumns: Long, constantColumns: Long, threads: Int): NativeScan =
     new NativeScan(trainer.openScan(fileColumns, constantColumns, threads))
+
+  /** For rows that are predicted; takes the address of a C ArrowSchema. */
+  def open(fileColumns: Long): NativeScan = {
+    NativeLoader.load()
+    new NativeScan(Native.openPredictScan(fileColumns))
+  }
 }

@@ -52,7 +52,7 @@ private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[Par
     EncodedTexts.withSchema(fileFields(spec.namesInFiles), allocator) { columns =>
       def open(constantColumns: Long): NativeScan =
         NativeScan.open(trainer, columns, constantColumns, context.cpus())
-      constants.fold(open(ParquetFeed.Nowhere))(_.withSchema(open))
+      constants.fold(open(NativeScan.Nowhere))(_.withSchema(open))
     }
 
   /** The columns of the files, under these names. */
@@ -70,31 +70,23 @@ private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[Par
       files: OpenFiles,
       constants: Option[ArrowExport]): Unit = {
     val metrics = context.taskMetrics().inputMetrics
-    while (parts.hasNext || files.nonEmpty) {
-      while (parts.hasNext && files.size < ParquetFeed.FilesAhead) {
-        val part = parts.next()
-        val source = files.open(part, spec.configuration)
-        def add(values: Long): Unit =
-          scan.add(source, part.path, part.size, part.index, part.rowGroups, values)
-        constants.fold(add(ParquetFeed.Nowhere)) { values =>
-          values.withBatch(Iterator.single(part.constants))((address, _) => add(address))
-        }
-      }
-      if (!parts.hasNext) scan.finish()
+    while (files.addAhead(scan, parts, spec.configuration)(withConstants(constants))) {
       metrics.incRecordsRead(scan.ingest(trainer, ParquetFeed.WaitMillis))
       files.closeFirst(scan.filesDone).foreach(metrics.incBytesRead)
       context.killTaskIfInterrupted()
       reporter.pollIfDue()
     }
   }
+
+  /** A part's constants as the address of a C ArrowArray. */
+  private def withConstants(constants: Option[ArrowExport])(part: ParquetPart)(add: Long => Unit): Unit =
+    constants.fold(add(NativeScan.Nowhere)) { values =>
+      values.withBatch(Iterator.single(part.constants))((address, _) => add(address))
+    }
 }
 
 private[bloomery] object ParquetFeed {
-  private val FilesAhead = 8
   private val WaitMillis = 200L
-
-  /** The address that stands for no struct. */
-  private val Nowhere = 0L
 }
 
 /** Files in the order in which they were opened, and closed again. */
@@ -102,13 +94,21 @@ private[bloomery] final class OpenFiles extends AutoCloseable {
   private val files = mutable.Queue.empty[HadoopSource]
   private var closed = 0L
 
-  def size: Int = files.size
-  def nonEmpty: Boolean = files.nonEmpty
-
-  def open(part: ParquetPart, configuration: SerializableConfiguration): HadoopSource = {
-    val file = HadoopSource.open(part, configuration.value)
-    files.enqueue(file)
-    file
+  /**
+   * Opens a few of the parts ahead of what is read and adds them to the scan, each with its constants; false once all
+   * were read.
+   */
+  def addAhead(scan: NativeScan, parts: Iterator[ParquetPart], configuration: SerializableConfiguration)(
+      withConstants: ParquetPart => (Long => Unit) => Unit): Boolean = {
+    val isMore = parts.hasNext
+    while (parts.hasNext && files.size < OpenFiles.Ahead) {
+      val part = parts.next()
+      val source = HadoopSource.open(part, configuration.value)
+      files.enqueue(source)
+      withConstants(part)(scan.add(source, part.path, part.size, part.index, part.rowGroups, _))
+    }
+    if (isMore && !parts.hasNext) scan.finish()
+    files.nonEmpty
   }
 
   /** Closes so many of all that were opened; the bytes read from each that was still open. */
@@ -120,5 +120,12 @@ private[bloomery] final class OpenFiles extends AutoCloseable {
       file.bytesRead
     }
 
+  /** Of the files that are open. */
+  def bytesRead: Long = files.map(_.bytesRead).sum
+
   override def close(): Unit = files.foreach(_.close())
+}
+
+private[bloomery] object OpenFiles {
+  private val Ahead = 8
 }

@@ -105,7 +105,7 @@ private[spark] object BareScan {
     }
 
   /** Why rows of this scan may be others than those in its files, as far as the plan tells. */
-  private def refusal(scan: FileSourceScanExec): Option[String] = {
+  private[bloomery] def refusal(scan: FileSourceScanExec): Option[String] = {
     val relation = scan.relation
     Seq(
       (relation.fileFormat.getClass != classOf[ParquetFileFormat]) -> otherFormat(relation.fileFormat),

@@ -36,6 +36,7 @@ private[spark] object ColumnarScan {
       case input: InputAdapter => below(input.child, columns)
       case ProjectExec(shown, child) =>
         below(child, columns.map { case (column, found) => column -> through(shown, found) })
+      case ColumnarToRowExec(InputAdapter(source)) => of(source, columns)
       case ColumnarToRowExec(source) => of(source, columns)
       // Stages below a cache are its own; steps to make rows are not planned yet.
       case adaptive: AdaptiveSparkPlanExec => below(adaptive.initialPlan, columns)

@@ -97,7 +97,7 @@ private[spark] object ParquetPlan {
   }
 
   /** What the session or the reader was told that the engine would not do. */
-  private def settings(
+  private[bloomery] def settings(
       conf: SQLConf,
       options: Map[String, String],
       configuration: Configuration): Option[String] = {
@@ -154,7 +154,7 @@ private[spark] object ParquetPlan {
     Option(error.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(error.getClass.getName)
 
   /** What of a file the engine would read otherwise than Spark. */
-  private def difference(
+  private[bloomery] def difference(
       footer: ParquetMetadata,
       columns: Seq[StructField],
       rebaseMode: String): Option[String] = {

@@ -23,6 +23,9 @@ private[bloomery] trait PredictBatch {
 
   /** Goes to the next batch; `consume` gets its features as the address of a C ArrowArray, and its row count. */
   def next(features: ArrowExport)(consume: (Long, Int) => Unit): Unit
+
+  /** Once nothing more is asked for. */
+  def close(): Unit = ()
 }
 
 /** Spark's rows, kept as they pass by; a batch of slow rows ends early. */

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.bloomery.Images
 
@@ -48,11 +49,14 @@ private[bloomery] final case class PredictExec(
     columnar match {
       case Some(scan) =>
         val ordinals = scan.ordinals
-        scan.rdd.mapPartitionsWithIndex { (partition, batches) =>
-          val source = new SlicesToPredict(columns, ordinals, batches, maxRows)
-          val featuresOrdinal = ordinals(columns.featuresOrdinal)
+        val featuresOrdinal = ordinals(columns.featuresOrdinal)
+        val slices = (batches: Iterator[ColumnarBatch]) => new SlicesToPredict(columns, ordinals, batches, maxRows)
+        val predict = (partition: Int, source: PredictBatch) =>
           new PredictIterator(spec, columns, featuresOrdinal, partition, source, numRows, predictTime)
-        }
+        FeatureFiles
+          .of(columns, scan, spec.rowWidth)
+          .fold(scan.rdd.mapPartitionsWithIndex((partition, batches) => predict(partition, slices(batches))))(
+            new FeatureFilesRDD(scan.rdd, _, columns, predict, slices))
       case None =>
         child.execute().mapPartitionsWithIndex { (partition, rows) =>
           val source = new RowsToPredict(columns, rows, maxRows)

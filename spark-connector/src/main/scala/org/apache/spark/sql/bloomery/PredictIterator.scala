@@ -52,16 +52,17 @@ private[bloomery] final class PredictIterator(
   }
 
   private def predictNext(): Unit = {
-    batch.next(features) { (array, count) =>
-      outputs.reserve(count)
-      val started = System.nanoTime()
-      features.withSchema { schema =>
-        try opened.predict(schema, array, partition, firstRow, outputs.raw, outputs.probability)
-        catch { case error: UserError => throw PredictIterator.forUser(error) }
+    try
+      batch.next(features) { (array, count) =>
+        outputs.reserve(count)
+        val started = System.nanoTime()
+        features.withSchema { schema =>
+          opened.predict(schema, array, partition, firstRow, outputs.raw, outputs.probability)
+        }
+        predictTime += System.nanoTime() - started
+        firstRow += count
       }
-      predictTime += System.nanoTime() - started
-      firstRow += count
-    }
+    catch { case error: UserError => throw PredictIterator.forUser(error) }
     index = 0
   }
 
@@ -74,8 +75,11 @@ private[bloomery] final class PredictIterator(
   private def close(): Unit = if (!isClosed) {
     isClosed = true
     predictor.foreach(_ => PredictorCache.release(spec, context.cpus()))
-    outputs.close()
-    allocator.close()
+    try batch.close()
+    finally {
+      outputs.close()
+      allocator.close()
+    }
   }
 }
 

@@ -104,6 +104,7 @@ INSIDE = """[...document.querySelectorAll('svg.bloomery-curves')].every(svg => {
 })"""
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_tab_of_the_ui_shows_curves_and_the_time_of_each_worker(page, tmp_path):
     with ended(program(tmp_path)) as fit:
@@ -176,6 +177,7 @@ def notebook_server(folder: Path, port: int) -> subprocess.Popen:
 BAR = "document.querySelector('.bloomery-fit progress')"
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_notebook_shows_a_bar_that_moves(page, tmp_path):
     port = free_port()

@@ -57,6 +57,7 @@ def run(name: str, hdfs: str, monkeypatch) -> str:
     return text
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_mnist_from_hdfs_end_to_end(hdfs, monkeypatch):
     text = run("mnist", hdfs, monkeypatch)

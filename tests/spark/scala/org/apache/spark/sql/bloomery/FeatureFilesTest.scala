@@ -116,7 +116,10 @@ class FeatureFilesTest extends AnyFunSuite with InputPaths {
 
   test("rows read count once") {
     Seq(Seq.empty, Seq("id")).foreach { kept =>
-      assert(rowsRead(predicted(read(folder), kept).collect()) == Rows)
+      val frame = predicted(read(folder), kept)
+      assert(rowsRead(frame.collect()) == Rows)
+      val scans = frame.queryExecution.executedPlan.collectLeaves()
+      assert(scans.map(_.metrics("numOutputRows").value) == Seq(Rows))
     }
   }
 

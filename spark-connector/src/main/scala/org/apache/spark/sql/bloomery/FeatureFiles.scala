@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.util.SerializableConfiguration
@@ -22,9 +23,13 @@ import scala.jdk.CollectionConverters._
  * A scan of Parquet files whose features the engine can read by itself, where a task finds its files to be such that it
  * reads what Spark would. `rest` are the batches of the same scan without them, for what goes on beside the predictions,
  * with the places of those columns there, if there are any: Spark cuts both into the same partitions, and rows have the
- * same order in both.
+ * same order in both. `scanned` counts the rows for Spark's UI.
  */
-private[bloomery] final case class FeatureFiles(spec: FeatureSpec, rest: Option[RDD[ColumnarBatch]], ordinals: Seq[Int])
+private[bloomery] final case class FeatureFiles(
+    spec: FeatureSpec,
+    rest: Option[RDD[ColumnarBatch]],
+    ordinals: Seq[Int],
+    scanned: SQLMetric)
 
 /** What tasks need to know of such a scan: the features, with their name in the files. */
 private[bloomery] final case class FeatureSpec(features: StructField, configuration: SerializableConfiguration) {
@@ -90,7 +95,8 @@ private[bloomery] object FeatureFiles {
           FeatureFiles(
             FeatureSpec(scan.relation.dataSchema(features.name), new SerializableConfiguration(configuration)),
             Option.when(kept.nonEmpty)(rest.executeColumnar()),
-            kept.map(id => rest.output.indexWhere(_.exprId == id)))
+            kept.map(id => rest.output.indexWhere(_.exprId == id)),
+            scan.longMetric("numOutputRows"))
         }
         .filter(_.rest.forall(isCutAs(found.rdd, _)))
     case _ => None

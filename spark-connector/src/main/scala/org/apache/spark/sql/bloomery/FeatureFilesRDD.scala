@@ -30,7 +30,7 @@ private[bloomery] final class FeatureFilesRDD(
     val batch = partsOf(split).fold(slices(all.iterator(split, context))) { case (found, rows) =>
       val scan = new FeatureScan(files.spec.features, found, files.spec.configuration, context)
       val rest = files.rest.fold(Iterator.empty[ColumnarBatch])(_.iterator(split, context))
-      new FeaturesOfFiles(columns, files.ordinals, scan, rows, rest, context)
+      new FeaturesOfFiles(columns, files, scan, rows, rest, context)
     }
     predict(split.index, batch)
   }
@@ -45,14 +45,14 @@ private[bloomery] final class FeatureFilesRDD(
 /** Features that the engine reads, and beside them what goes on of each row, which Spark reads. */
 private[bloomery] final class FeaturesOfFiles(
     columns: PredictedColumns,
-    ordinals: Seq[Int],
+    files: FeatureFiles,
     scan: FeatureScan,
     totalRows: Long,
     batches: Iterator[ColumnarBatch],
     context: TaskContext)
     extends PredictBatch {
 
-  private val toKept = UnsafeProjection.create(columns.kept.zip(ordinals).map { case (column, ordinal) =>
+  private val toKept = UnsafeProjection.create(columns.kept.zip(files.ordinals).map { case (column, ordinal) =>
     BoundReference(ordinal, column.dataType, column.nullable)
   })
   private var batch = Option.empty[ColumnarBatch]
@@ -78,6 +78,7 @@ private[bloomery] final class FeaturesOfFiles(
     count = 0
     scan.next { (address, rows) =>
       rowsLeft -= rows
+      files.scanned += rows.toLong
       // Where Spark reads nothing else, nobody but we can tell what was read.
       if (columns.kept.isEmpty) context.taskMetrics().inputMetrics.incRecordsRead(rows.toLong)
       consume(address, rows)

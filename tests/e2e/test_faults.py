@@ -77,9 +77,7 @@ def checkpoint_names(folder: Path) -> list[str]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    "shuffled", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["plain", "shuffled"]
-)
+@pytest.mark.parametrize("shuffled", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["plain", "shuffled"])
 def test_killed_executor_is_named_and_training_goes_on(start, undisturbed, shuffled, tmp_path):
     driver = start(shuffled=shuffled)
     victim = in_epoch_two(driver)

@@ -12,7 +12,7 @@ void* takePages(size_t bytes, size_t alignment) noexcept;
 // For a block, or a part of one, that will be filled: all its pages come at once, which takes four fifths of the time
 // that they take one by one, as they are touched. Where the system cannot do that, they come so.
 void bringPages(void* memory, size_t bytes) noexcept;
-// Of a block that nobody uses for now: the system may take its pages whenever it needs memory, till they are written
+// Of a block that rests: the system may take its pages whenever it needs memory, till they are written
 // again, and what they hold is lost. False where they would have to be given back for that.
 bool lendPages(void* memory, size_t bytes) noexcept;
 // `bytes` as it was taken; nullptr is nothing.

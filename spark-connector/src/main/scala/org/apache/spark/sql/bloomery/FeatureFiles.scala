@@ -82,7 +82,8 @@ private[bloomery] object FeatureFiles {
     case scan: FileSourceScanExec if rowWidth <= MaxWidth && BareScan.refusal(scan).isEmpty =>
       val features = scan.output(found.ordinals(columns.featuresOrdinal))
       val kept = columns.kept.map(column => scan.output(found.ordinals(columns.ordinalOf(column))).exprId)
-      val configuration = scan.session.sessionState.newHadoopConfWithOptions(scan.relation.options)
+      // A copy of all settings of Hadoop, which only a scan that may be read needs.
+      lazy val configuration = scan.session.sessionState.newHadoopConfWithOptions(scan.relation.options)
       val canRead = Settings.inputPath(scan.session).forall(_ == "parquet") &&
         isQuick(features.dataType) &&
         scan.relation.dataSchema.fieldNames.contains(features.name) &&

@@ -67,7 +67,12 @@ class FeatureFilesTest extends AnyFunSuite with InputPaths {
     for {
       cut <- Seq("128m", "6k")
       kept <-
-        Seq(Seq.empty, Seq("id"), Seq("half", "nested", "text"), read(folder).columns.toSeq.filter(_ != "features"))
+        Seq(
+          Seq.empty,
+          Seq("id"),
+          Seq("half"),
+          Seq("half", "nested", "text"),
+          read(folder).columns.toSeq.filter(_ != "features"))
     } having("spark.sql.files.maxPartitionBytes" -> cut) {
       val ours = predicted(read(folder), kept)
       val shares = engine(ours)

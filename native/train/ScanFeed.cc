@@ -37,4 +37,12 @@ int64_t feed(Trainer& trainer, data::ParquetScan& scan, std::chrono::millisecond
   return scan.numRows();
 }
 
+int64_t feed(Trainer& trainer, data::PickedRows& rows, int partition, int64_t firstRow,
+             std::chrono::milliseconds wait) {
+  void* batch = rows.next(wait);
+  if (batch == nullptr) return 0;
+  trainer.ingest(batch, partition, firstRow);
+  return rows.numRows();
+}
+
 }  // namespace bloomery::train

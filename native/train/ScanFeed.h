@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "data/arrow/ParquetScan.h"
+#include "data/arrow/PickedRows.h"
 #include "train/Trainer.h"
 
 namespace bloomery::train {
@@ -21,5 +22,8 @@ std::shared_ptr<data::ParquetScan> openScan(void* fileColumns);
 
 // The number of rows that the trainer got: of one batch, 0 when none came in this time or the scan has ended.
 int64_t feed(Trainer& trainer, data::ParquetScan& scan, std::chrono::milliseconds wait);
+
+// The same of rows that are picked; the next one is `firstRow` of `partition` in the row ids.
+int64_t feed(Trainer& trainer, data::PickedRows& rows, int partition, int64_t firstRow, std::chrono::milliseconds wait);
 
 }  // namespace bloomery::train

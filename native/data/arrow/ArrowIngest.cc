@@ -1,8 +1,6 @@
 #include "data/arrow/ArrowIngest.h"
 
 #include <arrow/api.h>
-#include <arrow/c/abi.h>
-#include <arrow/c/bridge.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "base/Names.h"
 #include "base/Random.h"
 #include "data/LateValues.h"
+#include "data/arrow/ArrowResult.h"
 #include "data/arrow/NumberColumn.h"
 #include "data/arrow/RecyclingPool.h"
 #include "data/arrow/RowHash.h"
@@ -38,12 +37,6 @@ struct Releaser {
 
   Struct* taken;
 };
-
-template <typename T>
-T valueOf(arrow::Result<T> result, const char* what) {
-  if (!result.ok()) throw InternalError(message(what, ": ", result.status().ToString()));
-  return std::move(result).ValueUnsafe();
-}
 
 float readWeight(const NumberColumn& weights, int64_t row, const RowPlace& place) {
   if (weights.isNull(row)) throw UserError(message("Weight is null: ", place));
@@ -268,7 +261,7 @@ ArrowIngest::~ArrowIngest() = default;
 void ArrowIngest::schema(void* arrowSchema) {
   Releaser<ArrowSchema> source(arrowSchema);
   State& state = *state_;
-  state.schema = valueOf(arrow::ImportSchema(source.taken), "Arrow schema cannot be imported");
+  state.schema = importSchema(source.taken);
   state.features.clear();
   for (size_t input = 0; input < state.columns.features.size(); ++input) state.planInput(input);
   state.targets.clear();
@@ -288,7 +281,7 @@ void ArrowIngest::ingest(void* arrowArray, int partition, int64_t firstRow) {
   Releaser<ArrowArray> source(arrowArray);
   const State& state = *state_;
   check(state.schema != nullptr, "Rows came before their schema");
-  auto batch = valueOf(arrow::ImportRecordBatch(source.taken, state.schema), "Arrow batch cannot be imported");
+  auto batch = importBatch(source.taken, state.schema);
   if (arrow::Status status = batch->Validate(); !status.ok()) {
     throw InternalError(message("Arrow batch is not valid: ", status.ToString()));
   }

@@ -1,8 +1,6 @@
 #include "data/arrow/ParquetScan.h"
 
 #include <arrow/api.h>
-#include <arrow/c/abi.h>
-#include <arrow/c/bridge.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -16,6 +14,7 @@
 
 #include "base/Error.h"
 #include "base/NamedThread.h"
+#include "data/arrow/ArrowResult.h"
 #include "data/arrow/ArrowStructs.h"
 #include "data/arrow/ListLevels.h"
 #include "data/arrow/ParquetFile.h"
@@ -54,22 +53,11 @@ struct Piece {
   std::exception_ptr failure;
 };
 
-template <typename T>
-T valueOf(arrow::Result<T> result, const char* what) {
-  if (!result.ok()) throw InternalError(message(what, ": ", result.status().message()));
-  return std::move(result).ValueUnsafe();
-}
-
 // The first value, in memory of its own.
 std::shared_ptr<arrow::Scalar> ownedScalar(const arrow::Array& array) {
   auto scalar = valueOf(array.GetScalar(0), "Constant cannot be read");
   if (!scalar->is_valid || scalar->type->id() != arrow::Type::STRING) return scalar;
   return std::make_shared<arrow::StringScalar>(static_cast<const arrow::StringScalar&>(*scalar).value->ToString());
-}
-
-std::shared_ptr<arrow::Schema> importSchema(void* address) {
-  if (address == nullptr) return arrow::schema({});
-  return valueOf(arrow::ImportSchema(static_cast<ArrowSchema*>(address)), "Arrow schema cannot be imported");
 }
 
 }  // namespace
@@ -109,7 +97,7 @@ ParquetScan::ParquetScan(void* fileColumns, void* constantColumns, int numThread
   State& state = *state_;
   state.readBytes = readBytes;
   state.schema = importSchema(fileColumns);
-  state.constantSchema = importSchema(constantColumns);
+  state.constantSchema = constantColumns == nullptr ? arrow::schema({}) : importSchema(constantColumns);
   state.columns = state.schema->field_names();
   for (const auto& field : state.schema->fields()) {
     if (valueTypeOf(*field->type()).id() == arrow::Type::DICTIONARY) state.encodedTexts.push_back(field->name());
@@ -147,8 +135,7 @@ void ParquetScan::add(std::shared_ptr<ByteSource> source, int index, const std::
   file->index = index;
   if (constants != nullptr) {
     // Copied here, so that whoever lent the batch gets it back on this thread.
-    auto batch = valueOf(arrow::ImportRecordBatch(static_cast<ArrowArray*>(constants), state.constantSchema),
-                         "Constant columns cannot be imported");
+    auto batch = importBatch(constants, state.constantSchema);
     check(batch->num_rows() == 1, "Wrong number of rows with constants: ", batch->num_rows());
     for (const auto& column : batch->columns()) {
       file->constants.push_back(ownedScalar(*column));
@@ -302,14 +289,18 @@ void* ParquetScan::next(std::chrono::milliseconds wait) {
   state.changed.notify_all();
   state.firstRow = decoded->firstRow;
   state.numRows = decoded->batch->num_rows();
-  arrow::Status status = arrow::ExportRecordBatch(*decoded->batch, &state.exported.value);
-  check(status.ok(), "Rows of a file cannot be exported: ", status.message());
+  exportBatch(*decoded->batch, state.exported.value);
   return &state.exported.value;
 }
 
 bool ParquetScan::ended() const {
   std::lock_guard lock(state_->mutex);
   return state_->finished && state_->pieces.empty();
+}
+
+bool ParquetScan::isEmpty() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->pieces.empty();
 }
 
 int ParquetScan::file() const { return state_->current->index; }

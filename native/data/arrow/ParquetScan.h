@@ -35,6 +35,7 @@ class ParquetScan {
   // readable Parquet file or its columns are not those of the schema, or what its source threw.
   void* next(std::chrono::milliseconds wait);
   bool ended() const;
+  bool isEmpty() const;  // of what was added, all was handed out
   // Of the batch that `next` gave last, or of the file that it failed on.
   int file() const;
   const std::string& fileName() const;

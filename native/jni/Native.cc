@@ -12,6 +12,7 @@
 #include "comm/Credentials.h"
 #include "data/arrow/ArrowIngest.h"
 #include "data/arrow/ParquetScan.h"
+#include "data/arrow/PickedRows.h"
 #include "jni/AttachedThread.h"
 #include "jni/Guard.h"
 #include "jni/HandleTable.h"
@@ -27,6 +28,7 @@
 
 using bloomery::Json;
 using bloomery::data::ParquetScan;
+using bloomery::data::PickedRows;
 using bloomery::jni::guard;
 using bloomery::jni::HandleTable;
 using bloomery::jni::JavaSource;
@@ -48,6 +50,7 @@ HandleTable<Trainer> trainers("trainer");
 HandleTable<Predictor> predictors("predictor");
 HandleTable<Evaluator> evaluators("evaluator");
 HandleTable<ParquetScan> scans("scan");
+HandleTable<PickedRows> picks("picked rows");
 
 void* pointer(jlong address) { return reinterpret_cast<void*>(address); }
 float* floats(jlong address) { return reinterpret_cast<float*>(address); }
@@ -189,6 +192,29 @@ JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_scannedFiles(JNIEnv* env, jc
   return guard(env, [&] { return jlong{scans.get(scan)->numFilesDone()}; });
 }
 
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_openPicks(JNIEnv* env, jclass, jlong scan, jlong fileColumns,
+                                                              jlong ownColumns) {
+  return guard(env, [&] {
+    return picks.add(std::make_shared<PickedRows>(scans.get(scan), pointer(fileColumns), pointer(ownColumns)));
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_pick(JNIEnv* env, jclass, jlong rows, jlong arrowArray, jint file) {
+  guard(env, [&] { picks.get(rows)->pick(pointer(arrowArray), file); });
+}
+
+JNIEXPORT jlong JNICALL Java_io_bloomery_jni_Native_ingestPicks(JNIEnv* env, jclass, jlong trainer, jlong rows,
+                                                                jint partition, jlong firstRow, jlong waitMillis) {
+  return guard(env, [&] {
+    return jlong{bloomery::train::feed(*trainers.get(trainer), *picks.get(rows), partition, firstRow,
+                                       std::chrono::milliseconds(waitMillis))};
+  });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closePicks(JNIEnv* env, jclass, jlong rows) {
+  guard(env, [&] { picks.close(rows); });
+}
+
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_closeScan(JNIEnv* env, jclass, jlong scan) {
   guard(env, [&] { scans.close(scan); });
 }
@@ -315,7 +341,7 @@ JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_measures(JNIEnv* env, jcla
 
 JNIEXPORT jstring JNICALL Java_io_bloomery_jni_Native_liveResources(JNIEnv* env, jclass) {
   return guard(env, [&] {
-    Json live = {{"handles", trainers.size() + predictors.size() + evaluators.size() + scans.size()},
+    Json live = {{"handles", trainers.size() + predictors.size() + evaluators.size() + scans.size() + picks.size()},
                  {"arrowBytes", bloomery::data::arrowBytesAllocated()},
                  {"threads", bloomery::countNamedThreads()}};
     return toJava(env, live.dump());

@@ -24,7 +24,7 @@ from competitor import Competitor, alternate, with_spark
 from generated import generated
 
 HERE = Path(__file__).parent
-PATHS = ["rows", "columnar", "parquet"]
+PATHS = ["rows", "mixed", "columnar", "parquet"]
 CLASSES = 2
 OF_PARQUET, TIMES_PETASTORM, TIMES_MAP_IN_ARROW = 0.75, 10.0, 3.0
 TO_THE_SYSTEM = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}  # from this size on blocks are its, and go back at once

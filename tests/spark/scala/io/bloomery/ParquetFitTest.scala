@@ -121,12 +121,12 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
     val more = "the DataFrame is more than columns of Parquet files"
     val oneByOne = "Spark makes its rows one by one"
     Seq[(String, String, () => DataFrame)](
-      ("rows", "its rows are filtered", () => files.where("id >= 0")),
-      ("rows", "column label is computed", () => files.withColumn("label", expr("abs(label)"))),
+      ("mixed", "its rows are filtered; ", () => files.where("id >= 0")),
+      ("mixed", "column label is computed; ", () => files.withColumn("label", expr("abs(label)"))),
       ("rows", s"$more; $oneByOne (CollectLimit)", () => files.limit(600)),
       ("rows", s"$more; $oneByOne (", () => files.repartition(2)),
       ("rows", s"$more; $oneByOne (InMemoryTableScan)", () => files.cache()),
-      ("rows", "column label is computed", () => files.withColumn("label", col("label").cast("decimal(5,0)"))),
+      ("mixed", "column label is computed; ", () => files.withColumn("label", col("label").cast("decimal(5,0)"))),
       ("columnar", "mergeSchema is set", () => reader.option("mergeSchema", "true").parquet(folder.toString)),
       (
         "columnar",
@@ -137,7 +137,7 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
         "ignoreMissingFiles is set",
         () => reader.option("ignoreMissingFiles", "true").parquet(folder.toString)),
       (
-        "columnar",
+        "mixed",
         "column label is not BIGINT in every file, file ",
         () => reader.schema("features array<float>, label bigint").parquet(folder.toString)),
       (
@@ -159,7 +159,8 @@ class ParquetFitTest extends AnyFunSuite with InputPaths {
       }
     }
     assert(
-      intercept[UserError](fit(files, "orc")).getMessage == s"$PathKey must be auto, parquet, columnar or rows: orc")
+      intercept[UserError](
+        fit(files, "orc")).getMessage == s"$PathKey must be auto, parquet, mixed, columnar or rows: orc")
     assertNothingIsAlive()
   }
 

@@ -90,6 +90,29 @@ public final class Native {
   /** How many of a scan's files, in the order given, are read no more. */
   public static native long scannedFiles(long scan);
 
+  /**
+   * Opens the way of rows that are picked from a scan's files, beside columns of their own. Consumes two C
+   * ArrowSchemas: the columns of the files, and their own, of which the last is the row's number in its
+   * file.
+   */
+  public static native long openPicks(long scan, long fileColumns, long ownColumns);
+
+  /**
+   * Picks rows of the file with this index, in ascending order: a C ArrowArray of their own columns,
+   * consumed. Their row groups were added to the scan, in that order.
+   */
+  public static native void pick(long picks, long arrowArray, int file);
+
+  /**
+   * Gives the next picked rows to a trainer, the first of them as this row of the partition; their
+   * number, 0 when none came in this time.
+   */
+  public static native long ingestPicks(
+      long trainer, long picks, int partition, long firstRow, long waitMillis);
+
+  /** Frees picked rows, before their scan; harmless when repeated. */
+  public static native void closePicks(long picks);
+
   /** Stops a scan, joins its threads and frees it; harmless when repeated. */
   public static native void closeScan(long scan);
 

@@ -15,6 +15,10 @@ final class NativeScan private (handle: Long) extends AutoCloseable {
       constants: Long): Unit =
     Native.scanFile(handle, source, name, size, index, rowGroups, constants)
 
+  /** For rows that are picked; takes the addresses of two C ArrowSchemas. */
+  def openPicks(fileColumns: Long, ownColumns: Long): NativePicks =
+    new NativePicks(Native.openPicks(handle, fileColumns, ownColumns))
+
   /** Says that all files were added. */
   def finish(): Unit = Native.finishScan(handle)
 

@@ -33,6 +33,10 @@ final class NativeTrainer private (handle: Long) extends AutoCloseable {
   private[engine] def ingestScan(scan: Long, waitMillis: Long): Long =
     Native.ingestScan(handle, scan, waitMillis)
 
+  /** Takes the next of the rows that were picked, of which the first is this row of the partition. */
+  private[engine] def ingestPicks(picks: Long, partition: Int, firstRow: Long, waitMillis: Long): Long =
+    Native.ingestPicks(handle, picks, partition, firstRow, waitMillis)
+
   def finishIngest(): Unit = Native.finishIngest(handle)
 
   /** What happened since the last call; waits that long for something to happen. */

@@ -4,7 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{classic, Row}
-import org.apache.spark.sql.bloomery.{BareScan, ChangedFiles, ColumnarScan, ParquetPart, ParquetPlan}
+import org.apache.spark.sql.bloomery.{BareScan, ChangedFiles, ColumnarScan, ParquetPart, ParquetPlan, PickedScan}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -62,6 +62,15 @@ private[bloomery] object Input {
     override lazy val rdd: RDD[ColumnarBatch] = scan.rdd
   }
 
+  /** Spark's rows of some columns, and beside them others that the engine reads from the files. */
+  final case class Picked(scan: PickedScan, files: Map[String, Int], why: String) extends BySpark {
+    override def text: String =
+      s"mixed: $why; the engine reads ${scan.columns.shown.fieldNames.mkString(", ")} of" +
+        s" ${Counted(scan.files.size, "file")}"
+    override def data: classic.Dataset[Row] = scan.rest
+    override lazy val rdd: RDD[InternalRow] = data.queryExecution.toRdd
+  }
+
   /** Spark's rows. */
   final case class Rows(data: classic.Dataset[Row], files: Map[String, Int], why: String) extends BySpark {
     override def text: String = s"rows: $why"
@@ -79,23 +88,32 @@ private[bloomery] object Input {
         ParquetPlan.of(selected, numWorkers).fold(
           why => {
             val spark = placed(selected)
-            batches(spark, why).fold(also => rows(spark, Seq(why, also).distinct.mkString("; ")), identity)
+            picked(selected, spark, why)
+              .orElse(batches(spark, why))
+              .fold(also => rows(spark, Seq(why, also).distinct.mkString("; ")), identity)
           },
           Files(_))
       case "parquet" =>
         ParquetPlan.of(selected, numWorkers).fold(
           why => throw new UserError(s"$PathKey is parquet, but Spark has to read the rows: $why"),
           Files(_))
+      case "mixed" =>
+        picked(selected, placed(selected), s"$PathKey is mixed").fold(
+          why => throw new UserError(s"$PathKey is mixed, but Spark has to read all columns: $why"),
+          identity)
       case "columnar" =>
         batches(placed(selected), s"$PathKey is columnar").fold(
           why => throw new UserError(s"$PathKey is columnar, but Spark has to make rows: $why"),
           identity)
       case "rows" => rows(placed(selected), s"$PathKey is rows")
-      case other => throw new UserError(s"$PathKey must be auto, parquet, columnar or rows: $other")
+      case other => throw new UserError(s"$PathKey must be auto, parquet, mixed, columnar or rows: $other")
     }
 
   /** What Spark is to read, and the numbers of its files. */
   private final case class Placed(data: classic.Dataset[Row], files: Map[String, Int])
+
+  private def picked(selected: classic.Dataset[Row], spark: Placed, why: String): Either[String, Input] =
+    PickedScan.of(selected).map(Picked(_, spark.files, why))
 
   private def batches(spark: Placed, why: String): Either[String, Input] =
     ColumnarScan.of(spark.data).map(Batches(spark.data, _, spark.files, why))

@@ -4,22 +4,16 @@ import scala.collection.mutable
 import scala.util.Using
 
 import org.apache.arrow.memory.BufferAllocator
-import org.apache.arrow.vector.types.pojo.Field
 import org.apache.spark.BarrierTaskContext
-import org.apache.spark.sql.bloomery.ParquetPart
+import org.apache.spark.sql.bloomery.{FileColumns, ParquetPart}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
 import io.bloomery.engine.{NativeScan, NativeTrainer}
 
-/**
- * What all workers read of Parquet files; `namesInFiles` are those of the file columns there, and
- * `encodedTexts` those of them that stay places in dictionaries.
- */
+/** What all workers read of Parquet files. */
 private[bloomery] final case class ParquetSpec(
-    fileColumns: StructType,
-    namesInFiles: Seq[String],
-    encodedTexts: Set[String],
+    fileColumns: FileColumns,
     constantColumns: StructType,
     configuration: SerializableConfiguration)
 
@@ -32,7 +26,7 @@ private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[Par
   override def into(trainer: NativeTrainer, context: BarrierTaskContext, reporter: Reporter): Unit =
     Using.resource(ArrowMemory.child(s"train-${context.taskAttemptId()}")) { allocator =>
       val constantFields = spec.constantColumns.map(column => ArrowColumn.field(column.name, column.dataType))
-      val fields = fileFields(spec.fileColumns.fieldNames.toSeq) ++ constantFields
+      val fields = EncodedTexts.shown(spec.fileColumns) ++ constantFields
       EncodedTexts.withSchema(fields, allocator)(trainer.ingestSchema)
       val constants = Option.when(spec.constantColumns.nonEmpty) {
         new ArrowExport(spec.constantColumns.zipWithIndex, 1, allocator)
@@ -49,17 +43,10 @@ private[bloomery] final class ParquetFeed(spec: ParquetSpec, parts: Iterator[Par
       context: BarrierTaskContext,
       constants: Option[ArrowExport],
       allocator: BufferAllocator): NativeScan =
-    EncodedTexts.withSchema(fileFields(spec.namesInFiles), allocator) { columns =>
+    EncodedTexts.withSchema(EncodedTexts.inFiles(spec.fileColumns), allocator) { columns =>
       def open(constantColumns: Long): NativeScan =
         NativeScan.open(trainer, columns, constantColumns, context.cpus())
       constants.fold(open(NativeScan.Nowhere))(_.withSchema(open))
-    }
-
-  /** The columns of the files, under these names. */
-  private def fileFields(names: Seq[String]): Seq[Field] =
-    spec.fileColumns.zip(spec.namesInFiles).zip(names).map {
-      case ((column, inFiles), name) if spec.encodedTexts(inFiles) => EncodedTexts.field(name, column.dataType)
-      case ((column, _), name) => ArrowColumn.field(name, column.dataType)
     }
 
   private def read(
@@ -103,12 +90,17 @@ private[bloomery] final class OpenFiles extends AutoCloseable {
     val isMore = parts.hasNext
     while (parts.hasNext && files.size < OpenFiles.Ahead) {
       val part = parts.next()
-      val source = HadoopSource.open(part, configuration.value)
-      files.enqueue(source)
-      withConstants(part)(scan.add(source, part.path, part.size, part.index, part.rowGroups, _))
+      withConstants(part)(add(scan, part, configuration, _))
     }
     if (isMore && !parts.hasNext) scan.finish()
     files.nonEmpty
+  }
+
+  /** Opens a part and adds it to the scan, with the address of its constants. */
+  def add(scan: NativeScan, part: ParquetPart, configuration: SerializableConfiguration, constants: Long): Unit = {
+    val source = HadoopSource.open(part, configuration.value)
+    files.enqueue(source)
+    scan.add(source, part.path, part.size, part.index, part.rowGroups, constants)
   }
 
   /** Closes so many of all that were opened; the bytes read from each that was still open. */

@@ -88,7 +88,7 @@ private[bloomery] final class InFiles(
 private[bloomery] object RowFeed {
 
   /** What comes within the time of a poll, so that slow rows do not keep the worker from reporting. */
-  private def ofAWhile(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+  def ofAWhile(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
     val end = System.nanoTime() + TrainTask.PollMillis.millis.toNanos
     new Iterator[InternalRow] {
       // Every row passes here: a Deadline would make three objects.

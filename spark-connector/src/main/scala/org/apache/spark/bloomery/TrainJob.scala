@@ -16,6 +16,7 @@ import org.apache.spark.rpc.RpcEndpointRef
 import org.apache.spark.sql.{classic, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.bloomery.SessionJars
 import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.Utils
 
 import io.bloomery.{Cancelled, EpochCallback, EpochRecord, InternalError, PeerLost}
@@ -203,12 +204,7 @@ object TrainJob extends Logging {
     input match {
       case Input.Files(plan) =>
         warnOfIdleWorkers(plan.workers.count(_.nonEmpty), request.numWorkers, "row groups")
-        val spec = ParquetSpec(
-          plan.fileColumns,
-          plan.namesInFiles,
-          plan.encodedTexts,
-          plan.constantColumns,
-          plan.configuration)
+        val spec = ParquetSpec(plan.fileColumns, plan.constantColumns, plan.configuration)
         new ParquetRDD(data.sparkSession.sparkContext, plan)
           .mapPartitions(parts => Iterator.single(new ParquetFeed(spec, parts): Feed))
       case batches: Input.Batches =>
@@ -221,6 +217,18 @@ object TrainJob extends Logging {
           batches.files)
         new WorkerRDD(rdd, request.numWorkers)
           .mapPartitions(partitions => Iterator.single(new ColumnarFeed(spec, partitions): Feed))
+      case picked: Input.Picked =>
+        val rdd = picked.rdd
+        warnOfIdleWorkers(rdd.getNumPartitions, request.numWorkers, "partitions")
+        val spec = PickedSpec(
+          picked.scan.columns,
+          StructType(picked.data.schema.dropRight(2)),
+          ArrowExport.rowsPerBatch(request.rowBytes),
+          picked.scan.files,
+          isBare = picked.files.nonEmpty,
+          picked.scan.configuration)
+        new WorkerRDD(rdd, request.numWorkers)
+          .mapPartitions(partitions => Iterator.single(new PickedFeed(spec, partitions): Feed))
       case rows: Input.Rows =>
         val rdd = rows.rdd
         warnOfIdleWorkers(rdd.getNumPartitions, request.numWorkers, "partitions")

@@ -52,7 +52,7 @@ class ParquetPlanTest extends AnyFunSuite with SparkSuite {
       .parquet(folder)
     val files = spark.read.parquet(folder).select(col("word").as("x"), col("words"), col("unlike"))
     val plan = ParquetPlan.of(files.select("x", "words", "unlike").asInstanceOf[classic.Dataset[Row]], 2).toOption.get
-    assert(plan.encodedTexts == Set("word", "words"))
+    assert(plan.fileColumns.encodedTexts == Set("word", "words"))
   }
 
   test("row groups are dealt in balance, each to one worker") {

@@ -28,22 +28,12 @@ private[spark] final class BareScan(
     val columns: Seq[(StructField, String)]) {
 
   /** All files, in the order of their paths, which gives their rows' ids. */
-  lazy val files: Seq[ScannedFile] =
-    scan.relation.location
-      .listFiles(scan.partitionFilters, Seq.empty)
-      .flatMap(folder => folder.files.map(folder.values -> _))
-      .filter { case (_, file) => file.getLen > 0 }
-      .sortBy { case (_, file) => file.getPath.toString }
-      .zipWithIndex
-      .map { case ((values, file), index) => ScannedFile(index, file, values) }
+  lazy val files: Seq[ScannedFile] = BareScan.filesOf(scan)
 
   /** The selected columns with two more: path of the file, and number of the row in it. */
   def withPlaces: classic.Dataset[Row] = {
-    val places = Seq("file_path", "row_index").map { name =>
-      Alias(UnresolvedAttribute(Seq("_metadata", name)), s"bloomery_$name")()
-    }
     val columns = selected.queryExecution.analyzed.asInstanceOf[Project].projectList
-    classic.Dataset.ofRows(selected.sparkSession, Project(columns ++ places, child))
+    classic.Dataset.ofRows(selected.sparkSession, Project(columns ++ BareScan.places, child))
   }
 }
 
@@ -68,6 +58,21 @@ private[spark] object BareScan {
         }
       case _ => Left(NotBare)
     }
+
+  /** The path of a row's file, and the row's number there, as columns above a scan. */
+  private[bloomery] def places: Seq[NamedExpression] = Seq("file_path", "row_index").map { name =>
+    Alias(UnresolvedAttribute(Seq("_metadata", name)), s"bloomery_$name")()
+  }
+
+  /** All files of a scan, in the order of their paths. */
+  private[bloomery] def filesOf(scan: FileSourceScanExec): Seq[ScannedFile] =
+    scan.relation.location
+      .listFiles(scan.partitionFilters, Seq.empty)
+      .flatMap(folder => folder.files.map(folder.values -> _))
+      .filter { case (_, file) => file.getLen > 0 }
+      .sortBy { case (_, file) => file.getPath.toString }
+      .zipWithIndex
+      .map { case ((values, file), index) => ScannedFile(index, file, values) }
 
   /** Whether files are found by listing folders, as Spark itself does it. */
   def isSparksOwn(location: FileIndex): Boolean =
@@ -105,13 +110,16 @@ private[spark] object BareScan {
     }
 
   /** Why rows of this scan may be others than those in its files, as far as the plan tells. */
-  private[bloomery] def refusal(scan: FileSourceScanExec): Option[String] = {
+  private[bloomery] def refusal(scan: FileSourceScanExec): Option[String] =
+    refusalOfFiles(scan).orElse(Option.when(scan.dataFilters.nonEmpty)(Filtered))
+
+  /** Why its files, or what they hold, may be others than those that it lists, as far as the plan tells. */
+  private[bloomery] def refusalOfFiles(scan: FileSourceScanExec): Option[String] = {
     val relation = scan.relation
     Seq(
       (relation.fileFormat.getClass != classOf[ParquetFileFormat]) -> otherFormat(relation.fileFormat),
       !isSparksOwn(relation.location) ->
         s"its files are listed by ${relation.location.getClass.getName}",
-      scan.dataFilters.nonEmpty -> Filtered,
       scan.partitionFilters.exists(_.exists(_.isInstanceOf[PlanExpression[_]])) ->
         "its folders are chosen by a query",
       relation.bucketSpec.nonEmpty -> "its files are bucketed").collectFirst {

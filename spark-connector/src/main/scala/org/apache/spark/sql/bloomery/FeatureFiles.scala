@@ -84,7 +84,7 @@ private[bloomery] object FeatureFiles {
       val kept = columns.kept.map(column => scan.output(found.ordinals(columns.ordinalOf(column))).exprId)
       // A copy of all settings of Hadoop, which only a scan that may be read needs.
       lazy val configuration = scan.session.sessionState.newHadoopConfWithOptions(scan.relation.options)
-      val canRead = Settings.inputPath(scan.session).forall(_ == "parquet") &&
+      val canRead = Settings.inputPath(scan.session).forall(Set("parquet", "mixed")) &&
         isQuick(features.dataType) &&
         scan.relation.dataSchema.fieldNames.contains(features.name) &&
         scan.requiredSchema.fieldNames.count(_ == features.name) == 1 &&

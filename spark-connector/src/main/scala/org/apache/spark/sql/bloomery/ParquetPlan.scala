@@ -10,6 +10,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.spark.sql.{classic, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.datasources.DataSourceUtils
 import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
 import org.apache.spark.sql.internal.SQLConf
@@ -33,14 +34,11 @@ private[spark] final case class ParquetPart(
     constants: InternalRow)
 
 /**
- * How workers read a bare scan of Parquet files without Spark's reader: the columns in the files, with
- * their names there and those of texts that all files keep in dictionaries, those that are constant in
- * each file, and for each worker its parts and the hosts that hold most of them.
+ * How workers read a bare scan of Parquet files without Spark's reader: the columns in the files, those
+ * that are constant in each file, and for each worker its parts and the hosts that hold most of them.
  */
 private[spark] final case class ParquetPlan(
-    fileColumns: StructType,
-    namesInFiles: Seq[String],
-    encodedTexts: Set[String],
+    fileColumns: FileColumns,
     constantColumns: StructType,
     workers: Seq[Seq[ParquetPart]],
     hosts: Seq[Seq[String]],
@@ -71,22 +69,14 @@ private[spark] object ParquetPlan {
     for {
       _ <- settings(selected.sparkSession.sessionState.conf, relation.options, configuration).toLeft(())
       _ <- types(relation.schema, inFiles, constants).toLeft(())
-      columns = inFiles.map { case (_, name) => relation.dataSchema(name) }
-      footers = readFooters(bare.files, configuration)
-      rebaseMode =
-        new ParquetOptions(relation.options, selected.sparkSession.sessionState.conf).datetimeRebaseModeInRead
-      _ <- bare.files.zip(footers).flatMap { case (file, footer) =>
-        difference(footer, columns, rebaseMode)
-          .map(why => s"$why, file ${file.status.getPath}")
-      }.headOption.toLeft(())
+      columns = inFiles.map { case (shown, name) => shown -> relation.dataSchema(name) }
+      footers <- footers(bare.files, columns.map(_._2), bare.scan, configuration)
     } yield {
       val groups = rowGroups(bare.files, footers)
       val ordinals = constants.map { case (_, name) => partitionNames.indexOf(name) -> relation.partitionSchema(name) }
       val workers = deal(groups.map(_.rows), numWorkers).map(_.map(groups(_)))
       ParquetPlan(
-        StructType(inFiles.map { case (field, _) => field }),
-        inFiles.map { case (_, name) => name },
-        encodedTexts(columns, footers),
+        FileColumns.of(columns, footers),
         StructType(constants.map { case (field, _) => field }),
         workers.map(parts(_, bare.files, ordinals)),
         workers.map(hostsOf),
@@ -123,6 +113,23 @@ private[spark] object ParquetPlan {
       }
     if (inFiles.isEmpty) Some("all columns are those of folders")
     else unread(inFiles, ParquetTypes.isRead).orElse(unread(constants, ParquetTypes.isConstant))
+  }
+
+  /** Of all files, or what of one the engine would read otherwise than Spark. */
+  private[bloomery] def footers(
+      files: Seq[ScannedFile],
+      columns: Seq[StructField],
+      scan: FileSourceScanExec,
+      configuration: Configuration): Either[String, Seq[ParquetMetadata]] = {
+    val footers = readFooters(files, configuration)
+    val rebaseMode = new ParquetOptions(scan.relation.options, scan.conf).datetimeRebaseModeInRead
+    files
+      .zip(footers)
+      .flatMap { case (file, footer) =>
+        difference(footer, columns, rebaseMode).map(why => s"$why, file ${file.status.getPath}")
+      }
+      .headOption
+      .toLeft(footers)
   }
 
   private def readFooters(files: Seq[ScannedFile], configuration: Configuration): Seq[ParquetMetadata] =
@@ -181,13 +188,6 @@ private[spark] object ParquetPlan {
   private def movesMoments(footer: ParquetMetadata, rebaseMode: String): Boolean = {
     val metadata = footer.getFileMetaData.getKeyValueMetaData
     DataSourceUtils.datetimeRebaseSpec(metadata.get(_), rebaseMode).mode.toString != "CORRECTED"
-  }
-
-  /** The columns of texts that are in dictionaries, whole, in all row groups. */
-  private def encodedTexts(columns: Seq[StructField], footers: Seq[ParquetMetadata]): Set[String] = {
-    val texts = columns.filter(column => ParquetTypes.isText(column.dataType)).map(_.name).toSet
-    val chunks = footers.flatMap(_.getBlocks.asScala).flatMap(_.getColumns.asScala)
-    texts -- chunks.filterNot(ParquetTypes.isEncoded).map(_.getPath.toArray.head)
   }
 
   private def rowGroups(files: Seq[ScannedFile], footers: Seq[ParquetMetadata]): Seq[RowGroup] =

@@ -29,6 +29,9 @@ private[spark] object ParquetTypes {
     case _ => false
   }
 
+  /** One value to a row. */
+  def isScalar(dataType: DataType): Boolean = isConstant(dataType) || dataType.isInstanceOf[DecimalType]
+
   /** Decimals as doubles, wherever they stand: the engine makes them like Spark's cast. */
   def withoutDecimals(dataType: DataType): DataType = dataType match {
     case _: DecimalType => DoubleType
@@ -72,8 +75,7 @@ private[spark] object ParquetTypes {
   @tailrec
   private def isValue(dataType: DataType): Boolean = dataType match {
     case ArrayType(element, _) => isValue(element)
-    case _: DecimalType => true
-    case other => isConstant(other)
+    case other => isScalar(other)
   }
 
   private def isPrimitive(column: PrimitiveType, dataType: DataType): Boolean = {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/Error.h"
-#include "base/Pages.h"
+#include "base/RestingPages.h"
 
 namespace bloomery {
 
@@ -18,11 +18,13 @@ size_t roundedUp(size_t numFloats) { return (numFloats + kFloatsPerLine - 1) / k
 // a seventh of their time looking up small ones (a dense layer of 5000 x 2500 on AVX2).
 constexpr size_t kLargePage = 2 << 20;
 
+constexpr bool isLarge(size_t bytes) { return bytes >= 2 * kLargePage; }
+constexpr size_t alignmentOf(size_t bytes) { return isLarge(bytes) ? kLargePage : kAlignment; }
+
 float* allocate(size_t bytes) {
-  bool large = bytes >= 2 * kLargePage;
-  void* data = takePages(bytes, large ? kLargePage : kAlignment);
-  if (data != nullptr && large) madvise(data, bytes, MADV_HUGEPAGE);
-  return static_cast<float*>(data);
+  RestedPages pages = takeRestedPages(bytes, alignmentOf(bytes));
+  if (pages.memory != nullptr && pages.isFresh && isLarge(bytes)) madvise(pages.memory, bytes, MADV_HUGEPAGE);
+  return static_cast<float*>(pages.memory);
 }
 }  // namespace
 
@@ -39,7 +41,7 @@ const Slice& ArenaLayout::find(const std::string& name) const {
   return *found;
 }
 
-void Arena::Free::operator()(float* data) const { returnPages(data, bytes); }
+void Arena::Free::operator()(float* data) const { restPages(data, bytes, alignmentOf(bytes)); }
 
 Arena::Arena(size_t numFloats, Memory memory) : numFloats_(numFloats) {
   size_t bytes = std::max<size_t>(roundedUp(numFloats) * sizeof(float), kAlignment);
@@ -60,7 +62,7 @@ void Arena::share(size_t bytes) {
     file_ = {};
     return;
   }
-  if (bytes >= 2 * kLargePage) madvise(pages_.data(), bytes, MADV_HUGEPAGE);
+  if (isLarge(bytes)) madvise(pages_.data(), bytes, MADV_HUGEPAGE);
   data_ = reinterpret_cast<float*>(pages_.data());
 }
 

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "base/Pages.h"
+#include "base/RestingPages.h"
 
 namespace bloomery::data {
 
 namespace {
 
-// Below, the system is quick; beyond so much that rests unused, memory goes back to it.
+// Below, the system is quick; beyond so much that is kept unused, memory is lent to it.
 constexpr int64_t kSmallest = 64 << 10;
-constexpr int64_t kMostResting = 32 << 20;
+constexpr int64_t kMostKept = 32 << 20;
 constexpr int64_t kAlignment = 64;
 
 // Four sizes for each power of two.
@@ -39,15 +39,15 @@ class RecyclingPool final : public arrow::MemoryPool {
     int64_t capacity = capacityOf(size);
     {
       std::lock_guard lock(mutex_);
-      auto found = resting_.find(capacity);
-      if (found != resting_.end() && !found->second.empty()) {
+      auto found = kept_.find(capacity);
+      if (found != kept_.end() && !found->second.empty()) {
         *out = found->second.back();
         found->second.pop_back();
-        restingBytes_ -= capacity;
+        keptBytes_ -= capacity;
         return arrow::Status::OK();
       }
     }
-    void* taken = takePages(static_cast<size_t>(capacity), kAlignment);
+    void* taken = takeRestedPages(static_cast<size_t>(capacity), kAlignment).memory;
     if (taken == nullptr) return arrow::Status::OutOfMemory("No memory for decoding: ", capacity, " bytes");
     *out = static_cast<uint8_t*>(taken);
     bytesTaken_ += capacity;
@@ -71,9 +71,9 @@ class RecyclingPool final : public arrow::MemoryPool {
     int64_t capacity = capacityOf(size);
     {
       std::lock_guard lock(mutex_);
-      if (numKeepers_ > 0 && restingBytes_ + capacity <= kMostResting) {
-        resting_[capacity].push_back(memory);
-        restingBytes_ += capacity;
+      if (numKeepers_ > 0 && keptBytes_ + capacity <= kMostKept) {
+        kept_[capacity].push_back(memory);
+        keptBytes_ += capacity;
         return;
       }
     }
@@ -84,8 +84,8 @@ class RecyclingPool final : public arrow::MemoryPool {
     std::map<int64_t, std::vector<uint8_t*>> unused;
     {
       std::lock_guard lock(mutex_);
-      unused.swap(resting_);
-      restingBytes_ = 0;
+      unused.swap(kept_);
+      keptBytes_ = 0;
     }
     for (const auto& [capacity, all] : unused) {
       for (uint8_t* memory : all) giveBack(memory, capacity);
@@ -115,15 +115,15 @@ class RecyclingPool final : public arrow::MemoryPool {
 
  private:
   void giveBack(uint8_t* memory, int64_t capacity) {
-    returnPages(memory, static_cast<size_t>(capacity));
+    restPages(memory, static_cast<size_t>(capacity), kAlignment);
     bytesTaken_ -= capacity;
   }
 
   arrow::MemoryPool* system_ = arrow::system_memory_pool();
   std::mutex mutex_;
-  std::map<int64_t, std::vector<uint8_t*>> resting_;  // by capacity
-  int64_t restingBytes_ = 0;
-  std::atomic<int64_t> bytesTaken_ = 0;  // resting ones included
+  std::map<int64_t, std::vector<uint8_t*>> kept_;  // by capacity
+  int64_t keptBytes_ = 0;
+  std::atomic<int64_t> bytesTaken_ = 0;  // kept ones included
   int64_t numKeepers_ = 0;
 };
 

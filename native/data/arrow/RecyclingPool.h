@@ -11,7 +11,8 @@ namespace bloomery::data {
 // One for the process; buffers from it may live as long as they like. For any thread.
 arrow::MemoryPool* recyclingPool();
 
-// As long as anybody holds one of these, the pool keeps what is let go; with the last one all of it goes.
+// As long as anybody holds one of these, the pool keeps what is let go; with the last one it rests for the next file
+// (base/RestingPages.h).
 std::shared_ptr<void> keepRecycling();
 
 }  // namespace bloomery::data

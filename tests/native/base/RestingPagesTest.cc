@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/Pages.h"
+#include "base/Rests.h"
 
 namespace bloomery {
 namespace {
@@ -16,13 +16,6 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 
 constexpr size_t kBytes = 1 << 20, kAlignment = 64;
-
-// AddressSanitizer watches that nobody uses what was let go, so there nothing rests.
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kRests = false;
-#else
-constexpr bool kRests = true;
-#endif
 
 class RestingPages : public testing::Test {
  protected:
@@ -51,7 +44,7 @@ TEST_F(RestingPages, areTakenAgainBySizeAndAlignment) {
   constexpr size_t kPage = 4096;
   RestedPages other = takeRestedPages(kBytes, kPage);
   EXPECT_TRUE(other.isFresh);
-  returnPages(other.memory, kBytes);
+  restPages(other.memory, kBytes, kPage);
 }
 
 TEST_F(RestingPages, giveWayToOtherSizes) {
@@ -60,13 +53,19 @@ TEST_F(RestingPages, giveWayToOtherSizes) {
   for (void* memory : taken) restPages(memory, kBytes, kAlignment);
   EXPECT_EQ(numRestingBytes(), kRests ? 4 * kBytes : 0);
   // Those that rest longest go, as many as are taken.
-  RestedPages larger = takeRestedPages(2 * kBytes - 4096, kAlignment);
+  RestedPages larger = takeRestedPages(kBytes + kBytes / 2, kAlignment);
+  EXPECT_EQ(numRestingBytes(), kRests ? 2 * kBytes : 0);
+  // Where that made more room than was taken, it is filled first.
+  RestedPages small = takeRestedPages(kBytes / 2, kAlignment);
+  EXPECT_TRUE(small.isFresh);
   EXPECT_EQ(numRestingBytes(), kRests ? 2 * kBytes : 0);
   RestedPages last = takeRestedPages(kBytes, kAlignment);
   EXPECT_EQ(last.isFresh, !kRests);
   EXPECT_TRUE(!kRests || last.memory == taken[3]);
-  returnPages(last.memory, kBytes);
-  returnPages(larger.memory, 2 * kBytes - 4096);
+  restPages(last.memory, kBytes, kAlignment);
+  restPages(small.memory, kBytes / 2, kAlignment);
+  restPages(larger.memory, kBytes + kBytes / 2, kAlignment);
+  EXPECT_EQ(numRestingBytes(), kRests ? 4 * kBytes : 0);
 }
 
 TEST_F(RestingPages, goBackAfterAWhile) {
@@ -78,7 +77,7 @@ TEST_F(RestingPages, goBackAfterAWhile) {
 }
 
 TEST_F(RestingPages, areNotOfSmallBlocks) {
-  void* memory = takePages(1000, kAlignment);
+  void* memory = takeRestedPages(1000, kAlignment).memory;
   restPages(memory, 1000, kAlignment);
   restPages(nullptr, kBytes, kAlignment);
   EXPECT_EQ(numRestingBytes(), 0u);
@@ -96,7 +95,7 @@ TEST_F(RestingPages, areTheSystemsWhenItNeedsMemory) {
   ASSERT_EQ(mincore(memory, kBytes, held.data()), 0);
   EXPECT_LT(std::count(held.begin(), held.end(), 1), static_cast<long>(held.size()));
   std::memset(memory, 9, kBytes);
-  returnPages(memory, kBytes);
+  restPages(memory, kBytes, kAlignment);
 }
 #endif
 

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <set>
 #include <vector>
+
+#include "base/RestingPages.h"
+#include "base/Rests.h"
 
 namespace bloomery::data {
 namespace {
@@ -32,13 +36,33 @@ TEST(RecyclingPool, KeepsLittleThatNobodyUses) {
   arrow::MemoryPool& pool = *recyclingPool();
   std::shared_ptr<void> kept = keepRecycling();
   pool.ReleaseUnused();
+  returnRestedPages(std::chrono::milliseconds(0));
   int64_t before = pool.bytes_allocated();
   std::vector<uint8_t*> buffers(100);
   for (uint8_t*& buffer : buffers) ASSERT_TRUE(pool.Allocate(1 << 20, &buffer).ok());
   EXPECT_EQ(std::set(buffers.begin(), buffers.end()).size(), buffers.size());
   for (uint8_t* buffer : buffers) pool.Free(buffer, 1 << 20);
   EXPECT_EQ(pool.bytes_allocated() - before, 32 << 20);
+  EXPECT_EQ(numRestingBytes(), kRests ? 68u << 20 : 0u);
   pool.ReleaseUnused();
+}
+
+TEST(RecyclingPool, WhatItKeptRestsForTheNextUser) {
+  arrow::MemoryPool& pool = *recyclingPool();
+  returnRestedPages(std::chrono::milliseconds(0));
+  uint8_t *first = nullptr, *second = nullptr;
+  {
+    std::shared_ptr<void> kept = keepRecycling();
+    ASSERT_TRUE(pool.Allocate(1 << 20, &first).ok());
+    pool.Free(first, 1 << 20);
+    EXPECT_EQ(numRestingBytes(), 0u);
+  }
+  EXPECT_EQ(numRestingBytes(), kRests ? 1u << 20 : 0u);
+  std::shared_ptr<void> kept = keepRecycling();
+  ASSERT_TRUE(pool.Allocate(1 << 20, &second).ok());
+  EXPECT_EQ(second == first, kRests);
+  EXPECT_EQ(numRestingBytes(), 0u);
+  pool.Free(second, 1 << 20);
 }
 
 TEST(RecyclingPool, KeepsNothingThatComesBackAfterItsLastUser) {

@@ -12,7 +12,10 @@ final class NativeEvaluator private (handle: Long) extends AutoCloseable {
   /** Of all rows so far; those of several evaluators add up. */
   def sums(): Array[Double] = Native.evaluatorSums(handle)
 
-  override def close(): Unit = Native.closeEvaluator(handle)
+  override def close(): Unit = {
+    Native.closeEvaluator(handle)
+    RestingMemory.returnLater()
+  }
 }
 
 object NativeEvaluator {

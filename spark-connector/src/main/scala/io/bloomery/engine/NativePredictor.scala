@@ -15,7 +15,10 @@ final class NativePredictor private (handle: Long) extends AutoCloseable {
       probability: Long): Unit =
     Native.predict(handle, arrowSchema, arrowArray, partition, firstRow, raw, probability)
 
-  override def close(): Unit = Native.closePredictor(handle)
+  override def close(): Unit = {
+    Native.closePredictor(handle)
+    RestingMemory.returnLater()
+  }
 }
 
 object NativePredictor {

@@ -5,9 +5,9 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 import io.bloomery.jni.{Native, NativeLoader}
 
 /**
- * The memory of rows that closed trainers left: a fit that follows soon fills it again, which is faster
- * than fresh memory of the system. Meanwhile the system takes of it what it needs, and after a while it
- * gets all of it.
+ * The memory that closed trainers, scans, predictors and evaluators left: what follows soon fills it again,
+ * which is faster than fresh memory of the system. Meanwhile the system takes of it what it needs, and
+ * after a while it gets all of it.
  */
 object RestingMemory {
   private val RestMillis = 30000L

@@ -34,6 +34,7 @@ using bloomery::jni::HandleTable;
 using bloomery::jni::JavaSource;
 using bloomery::jni::toBytes;
 using bloomery::jni::toDoubles;
+using bloomery::jni::toInts;
 using bloomery::jni::toJava;
 using bloomery::jni::toJavaByteArrays;
 using bloomery::jni::toJavaBytes;
@@ -169,11 +170,13 @@ JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_scanFile(JNIEnv* env, jclass,
                                                             jstring name, jlong size, jint index, jintArray rowGroups,
                                                             jlong constants) {
   guard(env, [&] {
-    std::vector<jint> groups(static_cast<size_t>(env->GetArrayLength(rowGroups)));
-    env->GetIntArrayRegion(rowGroups, 0, static_cast<jsize>(groups.size()), groups.data());
-    scans.get(scan)->add(std::make_shared<JavaSource>(env, source, toUtf8(env, name), size), index, groups,
-                         pointer(constants));
+    scans.get(scan)->add(std::make_shared<JavaSource>(env, source, toUtf8(env, name), size), index,
+                         toInts(env, rowGroups), pointer(constants));
   });
+}
+
+JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_scanMore(JNIEnv* env, jclass, jlong scan, jintArray rowGroups) {
+  guard(env, [&] { scans.get(scan)->addMore(toInts(env, rowGroups)); });
 }
 
 JNIEXPORT void JNICALL Java_io_bloomery_jni_Native_finishScan(JNIEnv* env, jclass, jlong scan) {

@@ -110,6 +110,13 @@ jobjectArray toJavaByteArrays(JNIEnv* env, const std::vector<std::string>& array
   return out;
 }
 
+std::vector<int> toInts(JNIEnv* env, jintArray values) {
+  check(values != nullptr, "An array of ints is null");
+  std::vector<int> out(static_cast<size_t>(env->GetArrayLength(values)));
+  env->GetIntArrayRegion(values, 0, static_cast<jsize>(out.size()), out.data());
+  return out;
+}
+
 std::vector<double> toDoubles(JNIEnv* env, jdoubleArray values) {
   check(values != nullptr, "An array of doubles is null");
   std::vector<double> out(static_cast<size_t>(env->GetArrayLength(values)));

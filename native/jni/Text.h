@@ -14,6 +14,7 @@ jstring toJava(JNIEnv* env, const std::string& utf8);
 std::string toBytes(JNIEnv* env, jbyteArray bytes);
 jbyteArray toJavaBytes(JNIEnv* env, const std::string& bytes);
 jobjectArray toJavaByteArrays(JNIEnv* env, const std::vector<std::string>& arrays);
+std::vector<int> toInts(JNIEnv* env, jintArray values);
 std::vector<double> toDoubles(JNIEnv* env, jdoubleArray values);
 jdoubleArray toJavaDoubles(JNIEnv* env, const std::vector<double>& values);
 

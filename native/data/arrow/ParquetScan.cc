@@ -33,6 +33,8 @@ struct File {
   int index = 0;
   int64_t number = 0;  // of those added
   std::vector<std::shared_ptr<arrow::Scalar>> constants;
+  int64_t numLeft = 0;   // row groups that were added and not handed out in full; for the thread that uses the scan
+  bool isWhole = false;  // no more row groups of it will come
 };
 
 struct Decoded {
@@ -46,7 +48,7 @@ struct Piece {
   std::shared_ptr<File> file;  // shared by the pieces of one file
   int rowGroup = 0;
   bool isFirst = false;  // of all
-  bool isLast = false;   // of its file
+  bool isLast = false;   // of those of its file that were added
   std::deque<Decoded> ready;
   int64_t readyBytes = 0;
   bool done = false;
@@ -68,6 +70,8 @@ struct ParquetScan::State {
   std::unique_ptr<ParquetFile> open(const File& from) const;
   std::shared_ptr<arrow::RecordBatch> shaped(const arrow::RecordBatch& batch, const File& file) const;
   bool hand(Piece& piece, Decoded decoded);
+  void completeLast();
+  void dropDone();
 
   std::vector<std::string> columns;       // of the files
   std::vector<std::string> encodedTexts;  // of these
@@ -82,9 +86,9 @@ struct ParquetScan::State {
   bool stopped = false;
 
   // Only the thread that uses the scan looks at these.
-  bool finished = false;  // no more files will come
-  int64_t numAdded = 0;
-  std::deque<std::shared_ptr<ByteSource>> sources;  // of files that are not done, in their order
+  bool finished = false;  // nothing more will come
+  int64_t numAdded = 0, numPieces = 0;
+  std::deque<std::shared_ptr<File>> files;  // that are not done, in their order
   std::shared_ptr<File> current;
   int64_t firstRow = 0, numRows = 0;
   Exported<ArrowArray> exported;
@@ -118,7 +122,7 @@ ParquetScan::~ParquetScan() {
     std::lock_guard lock(state_->mutex);
     state_->stopped = true;
   }
-  for (const auto& source : state_->sources) source->cancel();
+  for (const auto& file : state_->files) file->source->cancel();
   state_->changed.notify_all();
   for (std::thread& thread : state_->threads) thread.join();
 }
@@ -126,12 +130,8 @@ ParquetScan::~ParquetScan() {
 void ParquetScan::add(std::shared_ptr<ByteSource> source, int index, const std::vector<int>& rowGroups,
                       void* constants) {
   State& state = *state_;
-  check(!rowGroups.empty(), "No row groups to read of file ", source->name());
-  check(!state.finished, "A file was added after the last one: ", source->name());
   auto file = std::make_shared<File>();
-  file->number = state.numAdded++;
   file->source = std::move(source);
-  state.sources.push_back(file->source);
   file->index = index;
   if (constants != nullptr) {
     // Copied here, so that whoever lent the batch gets it back on this thread.
@@ -143,21 +143,52 @@ void ParquetScan::add(std::shared_ptr<ByteSource> source, int index, const std::
   }
   check(static_cast<int>(file->constants.size()) == state.constantSchema->num_fields(),
         "Wrong number of constants: ", file->constants.size());
+  file->number = state.numAdded++;
+  state.completeLast();
+  state.files.push_back(std::move(file));
+  addMore(rowGroups);
+  state.dropDone();
+}
+
+void ParquetScan::addMore(const std::vector<int>& rowGroups) {
+  State& state = *state_;
+  check(!state.files.empty(), "Row groups were added before their file");
+  const std::shared_ptr<File>& file = state.files.back();
+  check(!rowGroups.empty(), "No row groups to read of file ", file->source->name());
+  check(!state.finished, "A file was added after the last one: ", file->source->name());
   {
     std::lock_guard lock(state.mutex);
+    if (!state.pieces.empty() && state.pieces.back()->file == file) state.pieces.back()->isLast = false;
     for (int group : rowGroups) {
       auto piece = std::make_shared<Piece>();
       piece->file = file;
       piece->rowGroup = group;
-      piece->isFirst = file->number == 0 && group == rowGroups.front();
+      piece->isFirst = state.numPieces++ == 0;
       state.pieces.push_back(std::move(piece));
     }
     state.pieces.back()->isLast = true;
   }
+  file->numLeft += static_cast<int64_t>(rowGroups.size());
   state.changed.notify_all();
 }
 
-void ParquetScan::finish() { state_->finished = true; }
+void ParquetScan::finish() {
+  State& state = *state_;
+  state.finished = true;
+  state.completeLast();
+  state.dropDone();
+}
+
+// The file that was added last gets no more row groups.
+void ParquetScan::State::completeLast() {
+  std::lock_guard lock(mutex);
+  if (!files.empty()) files.back()->isWhole = true;
+}
+
+// Nothing more is read from these; the last one may get more row groups.
+void ParquetScan::State::dropDone() {
+  while (!files.empty() && files.front()->numLeft == 0 && (finished || files.size() > 1)) files.pop_front();
+}
 
 // The body of a thread: takes one row group after the other. A file is opened again only when the next group is of
 // another one.
@@ -187,7 +218,13 @@ void ParquetScan::State::readAll() {
     } catch (...) {
       failure = std::current_exception();
     }
-    if (failure != nullptr || piece->isLast) {
+    bool isLast = false;
+    {
+      std::lock_guard lock(mutex);
+      isLast = piece->isLast && piece->file->isWhole;
+    }
+    // Closed before anybody hears that it is done.
+    if (failure != nullptr || isLast) {
       file.reset();
       number = -1;
     }
@@ -279,7 +316,8 @@ void* ParquetScan::next(std::chrono::milliseconds wait) {
       } else if (piece.failure != nullptr) {
         std::rethrow_exception(piece.failure);
       } else {
-        if (piece.isLast) state.sources.pop_front();
+        --piece.file->numLeft;
+        state.dropDone();
         state.pieces.pop_front();
         --state.numTaken;
         state.changed.notify_all();
@@ -311,6 +349,6 @@ int64_t ParquetScan::firstRow() const { return state_->firstRow; }
 
 int64_t ParquetScan::numRows() const { return state_->numRows; }
 
-int64_t ParquetScan::numFilesDone() const { return state_->numAdded - static_cast<int64_t>(state_->sources.size()); }
+int64_t ParquetScan::numFilesDone() const { return state_->numAdded - static_cast<int64_t>(state_->files.size()); }
 
 }  // namespace bloomery::data

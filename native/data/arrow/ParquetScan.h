@@ -28,7 +28,9 @@ class ParquetScan {
   // One more file, `index` in the row ids of its rows. constants: address of a C ArrowArray of one row with the file's
   // constant columns, consumed here; nullptr when there are none.
   void add(std::shared_ptr<ByteSource> source, int index, const std::vector<int>& rowGroups, void* constants);
-  void finish();  // no more files
+  // Further row groups of the file that was added last.
+  void addMore(const std::vector<int>& rowGroups);
+  void finish();  // nothing more is added
 
   // Address of a C ArrowArray with the next rows, valid till the next call; nullptr when none came in this time or when
   // the scan has ended. Throws, in its place in the order, what went wrong with a file: UserError when it is not a
@@ -41,7 +43,8 @@ class ParquetScan {
   const std::string& fileName() const;
   int64_t firstRow() const;
   int64_t numRows() const;
-  // Files that nothing more is read from, of those added, in their order.
+  // Files that nothing more is read from, of those added, in their order. The last one is among them once nothing more
+  // is added.
   int64_t numFilesDone() const;
 
  private:

@@ -153,6 +153,34 @@ TEST(ParquetScan, filesMayBeAddedWhileOthersAreRead) {
   EXPECT_EQ(scan.scan->numFilesDone(), 4);
 }
 
+TEST(ParquetScan, theLastFileMayGetMoreRowGroupsAndIsOpenedOnce) {
+  Scan scan;
+  auto source = std::make_shared<MemorySource>("a", fileOf(numbered(0, 50), {.rowsPerGroup = 10}));
+  std::atomic<int> footers{0};  // of so short a file it is read with all that is before
+  source->onRead = [&](int64_t position) { footers += position == 0 ? 1 : 0; };
+  scan.scan->add(source, 0, {0}, nullptr);
+  auto expectRows = [&](int first) {
+    ASSERT_NE(scan.next(), nullptr);
+    EXPECT_EQ(scan.scan->firstRow(), first);
+    EXPECT_EQ(scan.scan->next(milliseconds(1)), nullptr);
+    EXPECT_TRUE(scan.scan->isEmpty());
+    EXPECT_FALSE(scan.scan->ended());
+    EXPECT_EQ(scan.scan->numFilesDone(), 0);
+  };
+  expectRows(0);
+  for (int group : {1, 3}) {
+    scan.scan->addMore({group});
+    expectRows(10 * group);
+  }
+  EXPECT_EQ(footers, 1);
+  scan.add("b", fileOf(numbered(1000, 10)), 1, {0});
+  EXPECT_EQ(scan.scan->numFilesDone(), 1);
+  scan.scan->finish();
+  EXPECT_EQ(scan.rest(), rowsOf(1, {0}));
+  EXPECT_EQ(scan.scan->numFilesDone(), 2);
+  EXPECT_THROW(scan.scan->addMore({0}), InternalError);
+}
+
 TEST(ParquetScan, itsThreadsArePreparedOnceForAllReads) {
   auto source = std::make_shared<MemorySource>("a", fileOf(numbered(0, 40), {.rowsPerGroup = 10}));
   source->onRead = [&](int64_t) { EXPECT_EQ(*source->prepared, 1); };

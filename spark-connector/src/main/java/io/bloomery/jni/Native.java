@@ -81,6 +81,9 @@ public final class Native {
       int[] rowGroups,
       long constants);
 
+  /** Adds further row groups of the file that was added last. */
+  public static native void scanMore(long scan, int[] rowGroups);
+
   /** Says that a scan has got all of its files. */
   public static native void finishScan(long scan);
 

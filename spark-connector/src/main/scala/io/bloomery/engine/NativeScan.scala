@@ -15,6 +15,9 @@ final class NativeScan private (handle: Long) extends AutoCloseable {
       constants: Long): Unit =
     Native.scanFile(handle, source, name, size, index, rowGroups, constants)
 
+  /** Adds further row groups of the file that was added last. */
+  def addMore(rowGroups: Array[Int]): Unit = Native.scanMore(handle, rowGroups)
+
   /** For rows that are picked; takes the addresses of two C ArrowSchemas. */
   def openPicks(fileColumns: Long, ownColumns: Long): NativePicks =
     new NativePicks(Native.openPicks(handle, fileColumns, ownColumns))
@@ -35,7 +38,10 @@ final class NativeScan private (handle: Long) extends AutoCloseable {
   /** How many files, of those added and in their order, are read no more. */
   def filesDone: Long = Native.scannedFiles(handle)
 
-  override def close(): Unit = Native.closeScan(handle)
+  override def close(): Unit = {
+    Native.closeScan(handle)
+    RestingMemory.returnLater()
+  }
 }
 
 object NativeScan {

@@ -74,7 +74,7 @@ private[bloomery] final class PickedFeed(spec: PickedSpec, partitions: Iterator[
         groups = Some(found)
         val first = if (spec.isBare) row else before
         batches.withBatch(RowFeed.ofAWhile(run(rows, found))) { (array, count) =>
-          found.takePart().foreach(files.add(scan, _, spec.configuration, NativeScan.Nowhere))
+          found.addNew(files, scan, spec.configuration)
           picks.pick(array, file)
           if (spec.isBare) numbers.naming(file)(ingest(file, first, count)) else ingest(partition, first, count)
           before += count
@@ -123,6 +123,7 @@ private[bloomery] object PickedFeed {
 /** The row groups that rows of a file lie in, as rows come in their order. */
 private[bloomery] final class GroupsOfRows(file: FileGroups) {
   private val seen = mutable.ArrayBuffer.empty[Int]
+  private var isOpen = false
   private var place = -1 // of the last row's group
   private var end = 0L // of that group
   private var next = 0L // behind the last row
@@ -143,10 +144,15 @@ private[bloomery] final class GroupsOfRows(file: FileGroups) {
     }
   }
 
-  /** Those that were seen since the last call, if there are any. */
-  def takePart(): Option[ParquetPart] = Option.when(seen.nonEmpty) {
-    val part = ParquetPart(file.index, file.path, file.size, file.modified, seen.toArray, InternalRow.empty)
+  /** Adds those that were seen since the last call to the scan, for which the first of them opens the file. */
+  def addNew(files: OpenFiles, scan: NativeScan, configuration: SerializableConfiguration): Unit = if (seen.nonEmpty) {
+    val groups = seen.toArray
+    if (isOpen) scan.addMore(groups)
+    else {
+      val part = ParquetPart(file.index, file.path, file.size, file.modified, groups, InternalRow.empty)
+      files.add(scan, part, configuration, NativeScan.Nowhere)
+      isOpen = true
+    }
     seen.clear()
-    part
   }
 }

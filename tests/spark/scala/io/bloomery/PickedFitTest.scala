@@ -132,6 +132,15 @@ class PickedFitTest extends AnyFunSuite with InputPaths {
     assertNothingIsAlive()
   }
 
+  test("rows keep their places where Spark skips pages") {
+    val folder = temporary("fit").resolve("data")
+    Tiny.data(spark, partitions = 1).sort("id").coalesce(1).write
+      .option("parquet.page.row.count.limit", "10")
+      .parquet(folder.toString)
+    assertSame(read(folder).where("id between 101 and 125 or id between 303 and 307"), 30)
+    assertNothingIsAlive()
+  }
+
   test("row groups of which Spark leaves nothing are not read") {
     val folder = temporary("fit").resolve("data")
     Tiny.data(spark, partitions = 1).sort("id").coalesce(1).write

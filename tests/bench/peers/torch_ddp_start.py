@@ -59,6 +59,7 @@ def work() -> None:
     times["stepped"] = time.time()
     if options.rank == 0:
         print(json.dumps(times))
+    dist.destroy_process_group()
 
 
 def main() -> None:

@@ -54,9 +54,10 @@ def main() -> None:
         network=network, optimizer="adam", learningRate=0.05, batchSize=20, epochs=4, numWorkers=2, verbose=0
     )
     fits = {}
-    for way in ("parquet", "columnar", "rows"):
+    files = spark.read.parquet(path)
+    for way, data in {"parquet": files, "mixed": files.where("label >= 0"), "columnar": files, "rows": files}.items():
         spark.conf.set("spark.bloomery.input.path", way)
-        summary = classifier.fit(spark.read.parquet(path)).summary
+        summary = classifier.fit(data).summary
         last = summary.history[-1]
         fits[way] = {"input": summary.input, "samples": last["samples"], "accuracy": last["metrics"]["accuracy"]}
     user_name = spark.sparkContext.sparkUser()

@@ -18,7 +18,12 @@ object CheckedJni {
     model.transform(data).collect()
     val parquet = Files.createTempDirectory("checked").resolve("data").toString
     data.write.partitionBy("label").parquet(parquet)
-    assert(Tiny.classifier.setNumWorkers(2).setEpochs(1).fitOnParquet(parquet).summary.input.startsWith("parquet"))
+    val classifier = Tiny.classifier.setNumWorkers(2).setEpochs(1)
+    assert(classifier.fitOnParquet(parquet).summary.input.startsWith("parquet"))
+    val files = spark.read.parquet(parquet)
+    assert(classifier.fit(files.where("id % 2 = 0")).summary.input.startsWith("mixed"))
+    model.transform(files).select("prediction").collect()
+    model.evaluate(files)
     try Engine.describe("{}")
     catch { case _: UserError => () }
     Using.resource(NativeTrainer.open(s"""{"network":${Tiny.network.toJson},"training":{}}""", Array.emptyByteArray))(

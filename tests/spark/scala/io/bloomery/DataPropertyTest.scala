@@ -104,24 +104,57 @@ class DataPropertyTest extends AnyFunSuite with EngineSuite {
 
   private def cases: Iterator[Case] = Iterator.range(1, 17).map(new Case(_))
 
+  private val line = Dense(1, useBias = false, kernelInitializer = "zeros")
+
+  private def assertAllMoved(drawn: Case, model: NeuralNetRegressionModel): Unit = {
+    val marks = weights(model).slice(drawn.marksFrom, drawn.marksFrom + drawn.rows)
+    assert(marks.map(_ > 1e-7f) == Seq.fill(drawn.rows)(true))
+  }
+
+  /** One epoch, in which as many rows were used as there are, and all of them: each once. */
+  private def assertEachOnce(drawn: Case, data: DataFrame): NeuralNetRegressionModel = {
+    val model = fit(drawn.regressor(line).setEpochs(1).setOptimizer(SGD(learningRate = 1e-3)), data)
+    assert(model.summary.history.map(_.samples) == Seq(drawn.rows.toLong))
+    assert(model.summary.workerHistory.map(_.head.rows).sum == drawn.rows)
+    assertAllMoved(drawn, model)
+    model
+  }
+
   test("every row is used once an epoch, the first one and later ones") {
-    val line = Dense(1, useBias = false, kernelInitializer = "zeros")
     cases.foreach { drawn =>
       withClue(drawn) {
-        def moved(model: NeuralNetRegressionModel): Seq[Boolean] =
-          weights(model).slice(drawn.marksFrom, drawn.marksFrom + drawn.rows).map(_ > 1e-7f)
-        val first = fit(drawn.regressor(line).setEpochs(1).setOptimizer(SGD(learningRate = 1e-3)), drawn.data)
-        assert(first.summary.history.map(_.samples) == Seq(drawn.rows.toLong))
-        assert(first.summary.workerHistory.map(_.head.rows).sum == drawn.rows)
-        // As many rows as there are were used, and all of them: each once.
-        assert(moved(first) == Seq.fill(drawn.rows)(true))
+        val first = assertEachOnce(drawn, drawn.data)
         // The first epoch leaves no trace here.
         val rates = PiecewiseConstantDecay(
           boundaries = Seq(first.summary.history.head.steps.toInt - 1),
           values = Seq(1e-12, 1e-3))
         val second = fit(drawn.regressor(line).setEpochs(2).setOptimizer(SGD(learningRate = rates)), drawn.data)
         assert(second.summary.history.map(_.samples) == Seq.fill(2)(drawn.rows.toLong))
-        assert(moved(second) == Seq.fill(drawn.rows)(true))
+        assertAllMoved(drawn, second)
+      }
+    }
+    assertNothingIsAlive()
+  }
+
+  test("so is every row of Parquet files, whichever way it takes") {
+    Iterator.range(21, 29).map(new Case(_)).foreach { drawn =>
+      val folder = temporary("drawn").resolve("data").toString
+      drawn.data.write
+        .option("parquet.block.size", (500 + drawn.random.nextInt(5000)).toString)
+        .option("parquet.page.size.row.check.min", "4")
+        .option("parquet.page.size.row.check.max", "4")
+        .parquet(folder)
+      val files = spark.read.parquet(folder)
+      // Spark makes numbers of decimals, row by row.
+      val isComputed = drawn.parts.exists(_.dataType.isInstanceOf[DecimalType])
+      val ways = Seq("parquet" -> files, "mixed" -> files.where("label > 0"), "rows" -> files) ++
+        Option.unless(isComputed)("columnar" -> files)
+      ways.foreach { case (way, data) =>
+        withClue(s"$way, $drawn") {
+          spark.conf.set("spark.bloomery.input.path", way)
+          try assert(assertEachOnce(drawn, data).summary.input.startsWith(s"$way: "))
+          finally spark.conf.unset("spark.bloomery.input.path")
+        }
       }
     }
     assertNothingIsAlive()

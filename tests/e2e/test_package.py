@@ -140,6 +140,10 @@ network = Sequential(L.Input(28, 28, 1, dtype="uint8", scale=1 / 255), L.Flatten
 classifier = NeuralNetClassifier(network=network, featuresCol="image", batchSize=24, epochs=2, numWorkers=2, verbose=0)
 model = classifier.fit(rows.repartition(3))
 model.write().overwrite().save("model")
+for way, data in {"parquet": rows, "mixed": rows.where("label < 9"), "columnar": rows, "rows": rows}.items():
+    spark.conf.set("spark.bloomery.input.path", way)
+    assert classifier.fit(data).summary.input.startswith(way + ": ")
+spark.conf.unset("spark.bloomery.input.path")
 loaded = bloomery.NeuralNetClassificationModel.load("model")
 print("Spark", pyspark.__version__, "predicted", loaded.transform(rows).count())
 work = os.path.join(os.environ["SPARK_HOME"], "work", spark.sparkContext.applicationId)

@@ -16,7 +16,7 @@ import scala.util.Random
  * Whatever the columns, the partitions, the batch size and the number of workers: every row is used once an epoch, and
  * the workers' gradients add up to those of a single one. Every case is drawn from a seed, which the failure names.
  */
-class DataPropertyTest extends AnyFunSuite with EngineSuite {
+class DataPropertyTest extends AnyFunSuite with InputPaths {
   import DataPropertyTest.Part
 
   override def master: String = "local[4]"
@@ -151,9 +151,8 @@ class DataPropertyTest extends AnyFunSuite with EngineSuite {
         Option.unless(isComputed)("columnar" -> files)
       ways.foreach { case (way, data) =>
         withClue(s"$way, $drawn") {
-          spark.conf.set("spark.bloomery.input.path", way)
-          try assert(assertEachOnce(drawn, data).summary.input.startsWith(s"$way: "))
-          finally spark.conf.unset("spark.bloomery.input.path")
+          val model = taking(way)(assertEachOnce(drawn, data))
+          assert(model.summary.input.startsWith(s"$way: "))
         }
       }
     }

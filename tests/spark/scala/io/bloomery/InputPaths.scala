@@ -25,11 +25,15 @@ trait InputPaths extends EngineSuite { this: Suite =>
       .setShuffle(false)
   }
 
-  def fit(data: DataFrame, path: String, of: NeuralNetClassifier): NeuralNetClassificationModel =
+  /** Rows of fits take this way meanwhile. */
+  def taking[T](path: String)(body: => T): T =
     try {
       spark.conf.set(PathKey, path)
-      failAfter(60.seconds)(of.fit(data))
+      body
     } finally spark.conf.unset(PathKey)
+
+  def fit(data: DataFrame, path: String, of: NeuralNetClassifier): NeuralNetClassificationModel =
+    taking(path)(failAfter(60.seconds)(of.fit(data)))
 
   def weights(model: NeuralNetClassificationModel): Seq[Float] = {
     val bytes = ByteBuffer.wrap(model.weights).order(ByteOrder.LITTLE_ENDIAN)

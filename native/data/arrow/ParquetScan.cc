@@ -223,7 +223,8 @@ void ParquetScan::State::readAll() {
       std::lock_guard lock(mutex);
       isLast = piece->isLast && piece->file->isWhole;
     }
-    // Closed before anybody hears that it is done.
+    // Closed before anybody hears that it is done. Where more of it might still have come, it goes with the next group
+    // of another file, or with the scan; nothing is read from it meanwhile.
     if (failure != nullptr || isLast) {
       file.reset();
       number = -1;

@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Chunks that the disk is asked for before they are read, so that it does not rest between two of them.
-constexpr size_t kExpected = 2;
+// A disk that has one read rests from its end till a thread has a core and asks for the next.
+constexpr size_t kReadsAtOnce = 2;
 
 constexpr size_t kCacheLine = 64;
 // Of each column of a row; the processor itself fetches what follows.
@@ -30,7 +30,7 @@ double secondsSince(Clock::time_point start) { return std::chrono::duration<doub
 
 }  // namespace
 
-// Two windows: the one in use, and the one that is read ahead. A window belongs to the reading thread from the moment
+// Two windows: the one in use, and the one that is read ahead. A window belongs to the reading threads from the moment
 // it is wanted till it is read, and to the owner of the RowReader for the rest of the time.
 struct RowReader::Ahead {
   struct Window {
@@ -39,10 +39,9 @@ struct RowReader::Ahead {
     std::vector<std::pair<int64_t, ChunkMemory>> chunks;
   };
 
-  explicit Ahead(const RowStore& store) : rows(store), space(*store.space_), cipher(store.space_->makeCipher()) {
+  explicit Ahead(const RowStore& store) : rows(store), space(*store.space_) {
     for (Window& window : windows) window.chunks.reserve(static_cast<size_t>(Order::kMaxBlocksPerWindow));
     missing.reserve(static_cast<size_t>(Order::kMaxBlocksPerWindow));
-    thread = namedThread("bloomery-read", [this] { run(); });
   }
 
   ~Ahead() {
@@ -51,77 +50,88 @@ struct RowReader::Ahead {
       stopping = true;
     }
     changed.notify_all();
-    thread.join();
+    for (std::thread& thread : threads) {
+      if (thread.joinable()) thread.join();
+    }
     for (Window& window : windows) release(window);
   }
 
-  void run();
-  void fill(Window& window);
+  void start();
+  void run(Cipher* cipher);
+  void readNext(std::unique_lock<std::mutex>& lock, Cipher* cipher);
+  bool isAllTaken() const { return numTaken == missing.size(); }
   void findMissing(const Window& window);
   void release(Window& window);
   void waitUntilRead();
-  // Has the reading thread fill the free window with this one.
+  // Has the reading threads fill the free window with this one.
   void want(int64_t number);
-  // Has it read what the window lacks.
+  // Has them read what the window lacks.
   void read(Window& window);
   Window* find(int64_t number);
 
   const RowStore& rows;
   SpillSpace& space;
-  std::unique_ptr<Cipher> cipher;
   std::optional<Order> order;
   int64_t position = 0;
   int64_t current = -1;  // the window that is read, with the next one on its way
   std::array<Window, 2> windows;
   // By block: where it was read to, nullptr where it was not. Changes only while nothing is wanted.
   std::vector<const std::byte*> places;
-  std::vector<std::pair<int64_t, SpillSpace::Place>> missing;  // blocks of a window to be read, by the reading thread
 
   std::mutex mutex;
   std::condition_variable changed;
-  Window* wanted = nullptr;  // what the reading thread is to read, or reads
+  Window* wanted = nullptr;  // what is to be read
+  Clock::time_point wantedSince;
+  std::vector<std::pair<int64_t, SpillSpace::Place>> missing;  // blocks of it; changes only while nothing is wanted
+  size_t numTaken = 0;                                         // how many of them somebody began
+  size_t numReading = 0;                                       // and did not end
   std::exception_ptr failure;
   bool stopping = false;
   double seconds = 0;
-  std::thread thread;
+  std::array<std::thread, kReadsAtOnce> threads;
 };
 
-void RowReader::Ahead::run() {
+void RowReader::Ahead::start() {
+  for (std::thread& thread : threads) {
+    thread = namedThread("bloomery-read", [this, cipher = space.makeCipher()] { run(cipher.get()); });
+  }
+}
+
+void RowReader::Ahead::run(Cipher* cipher) {
   std::unique_lock lock(mutex);
   while (true) {
-    changed.wait(lock, [&] { return stopping || wanted != nullptr; });
+    changed.wait(lock, [&] { return stopping || (wanted != nullptr && !isAllTaken()); });
     if (stopping) return;
-    Window& window = *wanted;
-    lock.unlock();
-    auto start = Clock::now();
-    std::exception_ptr failed;
-    try {
-      fill(window);
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    lock.lock();
-    seconds += secondsSince(start);
-    if (failed != nullptr) failure = failed;
+    readNext(lock, cipher);
+    if (!isAllTaken() || numReading > 0) continue;
     wanted = nullptr;
+    seconds += secondsSince(wantedSince);
     changed.notify_all();
   }
 }
 
-void RowReader::Ahead::fill(Window& window) {
-  window.isComplete = false;
-  findMissing(window);
-  for (size_t i = 0; i < missing.size() + kExpected; ++i) {
-    if (i < missing.size()) space.expect(missing[i].second);
-    if (i < kExpected) continue;
-    auto [block, onDisk] = missing[i - kExpected];
-    ChunkMemory memory = space.borrow();
-    if (memory == nullptr) return;
-    std::byte* bytes = memory.get();
-    window.chunks.emplace_back(block, std::move(memory));
-    space.read(onDisk, 0, {bytes, onDisk.bytes}, cipher.get());
+void RowReader::Ahead::readNext(std::unique_lock<std::mutex>& lock, Cipher* cipher) {
+  ChunkMemory memory = space.borrow();
+  if (memory == nullptr) {
+    wanted->isComplete = false;
+    numTaken = missing.size();
+    return;
   }
-  window.isComplete = true;
+  auto [block, onDisk] = missing[numTaken++];
+  ++numReading;
+  lock.unlock();
+  std::exception_ptr failed;
+  try {
+    space.read(onDisk, memory, cipher);
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  lock.lock();
+  --numReading;
+  wanted->chunks.emplace_back(block, std::move(memory));
+  if (failed == nullptr) return;
+  failure = failed;
+  numTaken = missing.size();
 }
 
 void RowReader::Ahead::findMissing(const Window& window) {
@@ -171,10 +181,13 @@ void RowReader::Ahead::want(int64_t number) {
 }
 
 void RowReader::Ahead::read(Window& window) {
-  {
-    std::lock_guard lock(mutex);
-    wanted = &window;
-  }
+  findMissing(window);
+  window.isComplete = true;
+  if (missing.empty()) return;
+  std::lock_guard lock(mutex);
+  wanted = &window;
+  wantedSince = Clock::now();
+  numTaken = 0;
   changed.notify_all();
 }
 
@@ -191,7 +204,11 @@ void RowReader::begin(const Order* order) {
     return rows_.numSpilled_ > 0;
   }();
   if (!spilled) return;
-  if (ahead_ == nullptr) ahead_ = std::make_unique<Ahead>(rows_);
+  if (ahead_ == nullptr) {
+    auto ahead = std::make_unique<Ahead>(rows_);
+    ahead->start();
+    ahead_ = std::move(ahead);
+  }
   ahead_->order = *order;
   ahead_->position = 0;
   ahead_->current = -1;

@@ -1,5 +1,5 @@
 // Brings the rows of a store to one thread, such as the prefetch thread, in memory or not, while others still come. Of
-// an epoch that walks an Order it reads chunks on disk a window ahead, on a thread of its own, into buffers that the
+// an epoch that walks an Order it reads chunks on disk a window ahead, on threads of its own, into buffers that the
 // store's SpillSpace lends; what finds no buffer, and rows in no known order, are read one by one. Borrows the store.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace bloomery::data {
 class RowReader {
  public:
   explicit RowReader(const RowStore& rows);
-  ~RowReader();  // ends and joins the thread
+  ~RowReader();  // ends and joins the threads
 
   // The rows to come are those of this order, from its beginning; all rows must have arrived. nullptr: any rows.
   void begin(const Order* order);

@@ -1,11 +1,7 @@
 #include "data/SpillSpace.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/Error.h"
@@ -18,57 +14,29 @@ namespace bloomery::data {
 
 namespace {
 
-constexpr size_t kAlignment = 64;
 constexpr size_t kPieceBytes = size_t{1} << 16;  // encrypted at once
-
-// A file that has no name, so that its bytes go when the process does.
-int openUnnamed(const std::string& folder) {
-  int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return descriptor;
-  std::string name = folder + "/bloomery-XXXXXX";
-  descriptor = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor >= 0) ::unlink(name.c_str());
-  return descriptor;
-}
-
-bool writeAll(int descriptor, std::span<const std::byte> bytes, int64_t offset) {
-  while (!bytes.empty()) {
-    ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-    offset += written;
-  }
-  return true;
-}
 
 }  // namespace
 
 void FreeChunk::operator()(std::byte* memory) const {
-  if (rests) return restPages(memory, bytes, kAlignment);
+  if (rests) return restPages(memory, bytes, SpillFile::kAlignment);
   returnPages(memory, bytes);
 }
 
 ChunkMemory allocateChunk(size_t bytes) {
-  return ChunkMemory(static_cast<std::byte*>(takePages(bytes, kAlignment)), FreeChunk{bytes});
+  return ChunkMemory(static_cast<std::byte*>(takePages(bytes, SpillFile::kAlignment)), FreeChunk{bytes});
 }
 
 ChunkMemory allocateRestingChunk(size_t bytes) {
-  RestedPages pages = takeRestedPages(bytes, kAlignment);
+  RestedPages pages = takeRestedPages(bytes, SpillFile::kAlignment);
   return ChunkMemory(static_cast<std::byte*>(pages.memory), FreeChunk{bytes, true, pages.isFresh});
 }
 
 SpillSpace::SpillSpace(SpillOptions options) : options_(std::move(options)) {
   check(options_.memory >= 0, "Memory is negative: ", options_.memory);
-  for (const std::string& folder : options_.folders) files_.push_back({folder});
+  for (const std::string& folder : options_.folders) files_.push_back({SpillFile(folder)});
   cipher_ = makeCipher();
   if (cipher_ != nullptr) encrypted_.resize(kPieceBytes);
-}
-
-SpillSpace::~SpillSpace() {
-  for (const File& file : files_) {
-    if (file.descriptor >= 0) ::close(file.descriptor);
-  }
 }
 
 ChunkMemory SpillSpace::take(size_t chunkBytes) {
@@ -116,7 +84,7 @@ SpillSpace::Place SpillSpace::write(std::span<const std::byte> chunk) {
     size_t index = nextFile_++ % files_.size();
     if (!files_[index].failed && tryWrite(index, chunk)) {
       Place place{index, files_[index].size, chunk.size()};
-      files_[index].size += static_cast<int64_t>(chunk.size());
+      files_[index].size += static_cast<int64_t>(SpillFile::aligned(chunk.size()));
       return place;
     }
   }
@@ -130,21 +98,20 @@ SpillSpace::Place SpillSpace::write(std::span<const std::byte> chunk) {
 
 bool SpillSpace::tryWrite(size_t index, std::span<const std::byte> chunk) {
   File& file = files_[index];
-  if (file.descriptor < 0) file.descriptor = openUnnamed(file.folder);
-  bool good = file.descriptor >= 0;
+  bool good = true;
   if (cipher_ == nullptr) {
-    good = good && writeAll(file.descriptor, chunk, file.size);
+    good = file.disk.write(chunk, file.size);
   } else {
     for (size_t done = 0; good && done < chunk.size();) {
       auto piece = chunk.subspan(done, std::min(kPieceBytes, chunk.size() - done));
       int64_t offset = file.size + static_cast<int64_t>(done);
       cipher_->apply(index, static_cast<uint64_t>(offset), piece, encrypted_.data());
-      good = writeAll(file.descriptor, std::span(encrypted_).first(piece.size()), offset);
+      good = file.disk.write(std::span(encrypted_).first(piece.size()), offset);
       done += piece.size();
     }
   }
   if (good) return true;
-  lastFailure_ = message("folder ", file.folder, ", ", chunk.size(), " bytes: ", std::strerror(errno));
+  lastFailure_ = message("folder ", file.disk.folder(), ", ", chunk.size(), " bytes: ", std::strerror(errno));
   file.failed = true;
   return false;
 }
@@ -153,22 +120,15 @@ std::unique_ptr<Cipher> SpillSpace::makeCipher() const {
   return options_.key ? std::make_unique<Cipher>(*options_.key) : nullptr;
 }
 
-void SpillSpace::expect(Place place) const {
-  ::posix_fadvise(files_[place.file].descriptor, place.offset, static_cast<off_t>(place.bytes), POSIX_FADV_WILLNEED);
+void SpillSpace::read(Place place, const ChunkMemory& to, Cipher* cipher) const {
+  std::span bytes(to.get(), place.bytes);
+  files_[place.file].disk.readPiece(place.offset, bytes);
+  if (cipher != nullptr) cipher->apply(place.file, static_cast<uint64_t>(place.offset), bytes, bytes.data());
 }
 
 void SpillSpace::read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const {
-  const File& file = files_[place.file];
   int64_t at = place.offset + offset;
-  for (size_t done = 0; done < to.size();) {
-    ssize_t count = ::pread(file.descriptor, to.data() + done, to.size() - done, at + static_cast<int64_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      throw ResourceError(message("Rows on disk cannot be read back: folder ", file.folder, ", ", to.size(),
-                                  " bytes: ", count == 0 ? "the file is shorter" : std::strerror(errno)));
-    }
-    done += static_cast<size_t>(count);
-  }
+  files_[place.file].disk.read(at, to);
   if (cipher != nullptr) cipher->apply(place.file, static_cast<uint64_t>(at), to, to.data());
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/crypto/Cipher.h"
+#include "data/SpillFile.h"
 
 namespace bloomery::data {
 
@@ -46,7 +47,6 @@ class SpillSpace {
   };
 
   explicit SpillSpace(SpillOptions options);
-  ~SpillSpace();
   SpillSpace(const SpillSpace&) = delete;
   SpillSpace& operator=(const SpillSpace&) = delete;
 
@@ -59,8 +59,8 @@ class SpillSpace {
 
   // For a thread that reads: a cipher of its own where one is needed.
   std::unique_ptr<Cipher> makeCipher() const;
-  // A chunk will be read soon: the disk may begin.
-  void expect(Place place) const;
+  // A whole chunk, into memory that was lent.
+  void read(Place place, const ChunkMemory& to, Cipher* cipher) const;
   // Part of a chunk, from `offset` on.
   void read(Place place, int64_t offset, std::span<std::byte> to, Cipher* cipher) const;
   // Memory for a chunk that is read back, nullptr when all is lent.
@@ -70,9 +70,8 @@ class SpillSpace {
 
  private:
   struct File {
-    std::string folder;
-    int descriptor = -1;
-    int64_t size = 0;
+    SpillFile disk;
+    int64_t size = 0;  // a multiple of SpillFile::kAlignment
     bool failed = false;
   };
 

@@ -28,10 +28,12 @@ class SpillTest extends AnyFunSuite with EngineSuite {
   /** What lies in files of Spark's local directory that have no name any more, and are open in this process. */
   private def nameless(): Seq[String] = {
     val open = Using.resource(Files.list(Path.of("/proc/self/fd")))(_.iterator().asScala.toSeq)
-    open.filter { file =>
-      val target = Try(Files.readSymbolicLink(file).toString).getOrElse("")
+    val targets = open.flatMap(file => Try(file -> Files.readSymbolicLink(file).toString).toOption)
+    val rows = targets.filter { case (_, target) =>
       target.endsWith(" (deleted)") && target.startsWith(s"$localFolder/blockmgr-")
-    }.map(file => new String(Files.readAllBytes(file), ISO_8859_1))
+    }
+    // Each may be open more than once.
+    rows.distinctBy(_._2).map { case (file, _) => new String(Files.readAllBytes(file), ISO_8859_1) }
   }
 
   test("rows on disk have no name, are gone after the fit, and cannot be read there where encryption is asked for") {

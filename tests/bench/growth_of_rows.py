@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from generated import generated
+from limited_group import entering
 
 from bloomery import Sequential, layers
 
@@ -31,15 +32,18 @@ def network(features: int) -> Sequential:
     )
 
 
+def fit(options: argparse.Namespace, path: str, times: int, memory: int, group: Path | None = None) -> dict:
+    """So many times the rows, with so much memory for them."""
+    # More files of the same size, as a larger table has.
+    data = generated(options.folder, f"features:float*{FEATURES}", times * ROWS, CLASSES, times)
+    command = [sys.executable, str(HERE / "spark_growth.py"), "--data", data, "--features", str(FEATURES)]
+    command += ["--memory", str(memory), "--path", path]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, preexec_fn=entering(group))
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def measure(options: argparse.Namespace, path: str) -> dict:
-    runs = []
-    for times in TIMES:
-        # More files of the same size, as a larger table has.
-        data = generated(options.folder, f"features:float*{FEATURES}", times * ROWS, CLASSES, times)
-        command = [sys.executable, str(HERE / "spark_growth.py"), "--data", data, "--features", str(FEATURES)]
-        command += ["--memory", str(MEMORY), "--path", path]
-        done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-        runs.append(json.loads(done.stdout.splitlines()[-1]))
+    runs = [fit(options, path, times, MEMORY) for times in TIMES]
     return {
         "cell": f"growth, path {path}",
         "runs": runs,

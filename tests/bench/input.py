@@ -123,14 +123,26 @@ def whole_epochs(options: argparse.Namespace) -> Cells:
 def growth(options: argparse.Namespace) -> Cells:
     for path in paths(options):
         yield growth_of_rows.measure(options, path), growth_of_rows.lines
-    yield limited_memory.measure(options), limited_memory.lines
+
+
+def limited(options: argparse.Namespace) -> Cells:
+    # Rows are kept in the same way whichever way they came.
+    yield limited_memory.of_executor(options, paths(options)[-1]), limited_memory.lines
+    yield limited_memory.of_program(options), limited_memory.lines
 
 
 def orders(options: argparse.Namespace) -> Cells:
     yield sorted_labels.measure(options), sorted_labels.lines
 
 
-PARTS = {"columns": columns, "start": starts, "epochs": whole_epochs, "growth": growth, "order": orders}
+PARTS = {
+    "columns": columns,
+    "start": starts,
+    "epochs": whole_epochs,
+    "growth": growth,
+    "limited": limited,
+    "order": orders,
+}
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from watch import Watch
 
 from bloomery import NeuralNetClassifier
 
-EPOCHS = 2
+EPOCHS = 3
 HEAP = "1g"
 
 

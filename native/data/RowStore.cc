@@ -1,7 +1,6 @@
 #include "data/RowStore.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "base/Error.h"
@@ -154,19 +153,23 @@ void RowStore::publish(bool all) {
   {
     std::lock_guard lock(arrivalMutex_);
     arrived_ = {numRows(), all};
+    if (!all && arrived_.rows < fewestAwaited_) return;
+    fewestAwaited_ = kNoneAwaited;
   }
   arrival_.notify_all();
 }
 
 Arrived RowStore::awaitRows(int64_t count, std::chrono::milliseconds patience) const {
   std::unique_lock lock(arrivalMutex_);
-  arrival_.wait_for(lock, patience, [&] { return arrived_.all || arrived_.rows >= count; });
+  arrival_.wait_for(lock, patience, [&] {
+    if (arrived_.all || arrived_.rows >= count) return true;
+    fewestAwaited_ = std::min(fewestAwaited_, count);
+    return false;
+  });
   return arrived_;
 }
 
-bool RowStore::awaitAll(std::chrono::milliseconds patience) const {
-  return awaitRows(std::numeric_limits<int64_t>::max(), patience).all;
-}
+bool RowStore::awaitAll(std::chrono::milliseconds patience) const { return awaitRows(kNoneAwaited, patience).all; }
 
 void RowStore::addChunk() {
   ChunkMemory memory = space_ == nullptr ? allocateChunk(chunkBytes_) : space_->take(chunkBytes_);

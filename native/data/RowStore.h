@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -160,6 +161,9 @@ class RowStore {
   mutable std::mutex arrivalMutex_;
   mutable std::condition_variable arrival_;
   Arrived arrived_;
+  // Whoever waits for more is not woken; a step may take the rows of a thousand batches.
+  static constexpr int64_t kNoneAwaited = std::numeric_limits<int64_t>::max();
+  mutable int64_t fewestAwaited_ = kNoneAwaited;
 };
 
 // A row wherever it is: in its chunk, or in an image of the chunk that somebody read from disk. Borrows both.

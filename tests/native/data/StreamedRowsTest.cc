@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <numeric>
@@ -101,6 +102,24 @@ TEST(StreamedRows, awaitingEndsWhenRowsCome) {
   }
   EXPECT_TRUE(rows.awaitAll(std::chrono::seconds(20)));
   ingest.join();
+}
+
+TEST(StreamedRows, whoAwaitsManyRowsIsNotWokenByFew) {
+  RowStore rows(oneClass(DType::kUint8, 1));
+  long timesAsleep = 0;
+  std::thread waiting([&] {
+    EXPECT_GE(rows.awaitRows(500, std::chrono::seconds(20)).rows, 500);
+    rusage used{};
+    getrusage(RUSAGE_THREAD, &used);
+    timesAsleep = used.ru_nvcsw;
+  });
+  for (int i = 0; i < 100; ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    append(rows, 5);
+    rows.publish();
+  }
+  waiting.join();
+  EXPECT_LT(timesAsleep, 20);
 }
 
 }  // namespace
